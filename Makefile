@@ -2,6 +2,7 @@
 #   make run [ARGS="--data-dir DIR"]   install what is missing, start the daemon
 #   make test                          lint, then the whole suite
 #   make test-console                  the console in a browser, where one is installed
+#   make browser                       install what that needs, as far as it can be had here
 #   make test-postgres                 the tests of the engine on PostgreSQL
 #   make quick                         the unit tests (under 90 seconds on 2 cores)
 #   make bench-kernels | bench-filtered | bench-guard | bench-history | bench-load | bench-peers |
@@ -20,6 +21,7 @@ CODE := core server clients tests bench proto examples docs/picture.py deploy/re
 TYPESCRIPT := clients/typescript
 # One process a core, at most 4; a file's tests share a process, and with it their servers.
 WORKERS ?= auto
+CHROMIUMS := chromium chromium-browser google-chrome
 PARALLEL := -n $(WORKERS) --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 # The units that load no model, compile nothing and start no process.
 QUICK := tests/core tests/clients tests/house $(addprefix --ignore=tests/,core/test_kernels_cache.py \
@@ -39,7 +41,7 @@ unexport PYTHONDONTWRITEBYTECODE
 examples: $(VENV)/.dev $(VENV)/.kernels
 	PYTHONPATH=tests $(BIN)/python -m support.pages
 
-.PHONY: run test test-console test-postgres quick lint lint-typescript test-typescript soak-typescript format proto examples soak soak-load lock audit dist clean
+.PHONY: run test test-console browser test-postgres quick lint lint-typescript test-typescript soak-typescript format proto examples soak soak-load lock audit dist clean
 
 run: $(VENV)/.kernels
 	@echo "Starting the daemon; Ctrl-C stops it."
@@ -48,10 +50,19 @@ run: $(VENV)/.kernels
 test: lint $(VENV)/.kernels test-typescript
 	$(BIN)/python -m pytest -m "not soak and not browser and not postgres" $(PARALLEL)
 
-# Needs: .venv/bin/pip install playwright axe-playwright-python, and Chromium. PICTURES=docs draws
-# the pictures of docs/console.md again.
-test-console: $(VENV)/.kernels
-	PICTURES=$(PICTURES) $(BIN)/python -m pytest tests/e2e/test_console_browser.py
+# Without playwright, axe-playwright-python or Chromium its tests say why they are skipped. Each
+# process has a daemon and a browser. PICTURES=docs draws the pictures of docs/console.md again.
+test-console: $(VENV)/.dev $(VENV)/.kernels
+	PICTURES=$(PICTURES) $(BIN)/python -m pytest -rs -n $(WORKERS) --maxprocesses 4 \
+		--dist worksteal tests/e2e/test_console_browser.py
+
+# Never fails: a machine without a network, or without the right to install, skips these tests.
+browser: $(VENV)/.dev
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check playwright axe-playwright-python \
+		|| echo "playwright and axe-playwright-python cannot be installed here."
+	@$(foreach one,$(CHROMIUMS),command -v $(one) >/dev/null ||) \
+		{ apt-get -qq update && apt-get -qq install --no-install-recommends -y chromium; } \
+		>/dev/null 2>&1 || echo "Chromium cannot be installed here."
 
 quick: $(VENV)/.dev $(VENV)/.kernels
 	$(BIN)/python -m pytest -q -m "not soak and not postgres" $(PARALLEL) $(QUICK)

@@ -10,9 +10,10 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import pytest
 
@@ -20,6 +21,7 @@ from support.browsers import Visitor, browser, lacking, visitor
 from support.consoles import ServedConsole
 from support.engines import vector_of
 from support.likelihood import Likelihood
+from support.waits import wait_until
 from totonoe import Client
 from totonoe.collections.models import GuardPolicy
 from totonoe.enums import Status
@@ -48,6 +50,7 @@ HOSTILE = (
 PICTURES = os.environ.get("PICTURES", "")
 """Folder of the pictures; empty: they are drawn where the tests have their files."""
 NUMBERS = count()
+OTHER = "other"
 
 
 @pytest.fixture(scope="module")
@@ -63,10 +66,14 @@ def server() -> Iterator[RunningServer]:
 
 
 class Desk:
-    """A collection with a console on it, and a client of the agent bo."""
+    """A collection with a console on it, and clients of the agent bo: of it, and of another."""
 
-    def __init__(self, bo: Client, served: ServedConsole, chromium: Browser) -> None:
+    def __init__(
+        self, name: str, bo: Client, other: Client, served: ServedConsole, chromium: Browser
+    ) -> None:
+        self.name = name
         self.bo = bo
+        self.other = other
         self.served = served
         self._chromium = chromium
 
@@ -79,7 +86,15 @@ class Desk:
 
     def visit(self, **options: Any) -> Any:
         """A browser that is not signed in."""
-        return visitor(self._chromium, **options)
+        return visitor(self._chromium, self.served.url, **options)
+
+    @contextmanager
+    def enter(self, **options: Any) -> Iterator[Visitor]:
+        """A browser that opened a new address, as a click on it does."""
+        with self.visit(**options) as seen:
+            seen.page.goto(self.served.login_address())
+            seen.page.wait_for_url(f"{self.served.url}/")
+            yield seen
 
     def statuses(self, pair: tuple[str, str]) -> list[Status]:
         return [self.bo.get(one).status for one in pair]
@@ -93,19 +108,16 @@ def desk(
     likely = Likelihood(monkeypatch)
     for at, (one, other) in enumerate(PAIRS):
         likely.say(one, other, 0.9 - at / 10, Verdict.RELATED, finding=Finding.SYNONYM)
-    with server.client() as client:
-        client.create_collection(name, guard=GuardPolicy(judged_from=-1.0))
     with (
         Client(server.address, agent_id="bo", collection=name) as bo,
         ServedConsole(server.address, tmp_path, agent="ana", collection=name) as served,
     ):
-        yield Desk(bo, served, chromium)
-
-
-def enter(desk: Desk, seen: Visitor) -> None:
-    """Open a new address, as a click on it does."""
-    seen.page.goto(desk.served.login_address())
-    seen.page.wait_for_url(f"{desk.served.url}/")
+        for one in (name, f"{name}-{OTHER}"):
+            bo.create_collection(one, guard=GuardPolicy(judged_from=-1.0))
+        yield Desk(name, bo, bo.in_collection(f"{name}-{OTHER}"), served, chromium)
+        # The lists of collections stay on one page.
+        for one in (name, f"{name}-{OTHER}"):
+            bo.delete_collection(one)
 
 
 def focuses_heading(seen: Visitor) -> None:
@@ -118,8 +130,7 @@ def focuses_heading(seen: Visitor) -> None:
 
 def test_address_lets_in_and_a_key_answers_and_undoes(desk: Desk) -> None:
     (pair,) = desk.ask(1)
-    with desk.visit() as seen:
-        enter(desk, seen)
+    with desk.enter() as seen:
         seen.sees("Pair 1 of 1")
         seen.press("d")
         seen.sees("Different: nobody is asked again")
@@ -168,20 +179,19 @@ def test_answer_by_key_and_by_button(
     desk: Desk, key: str, button: str, statuses: list[str], words: str, by_key: bool
 ) -> None:
     first, *_ = desk.ask(2)
-    with desk.visit() as seen:
-        enter(desk, seen)
+    with desk.enter() as seen:
         seen.sees("Pair 1 of 2")
         if by_key:
             seen.press(key)
         else:
-            seen.page.get_by_role("button", name=button).click()
+            seen.clicks(button)
         seen.sees(words)
         assert [str(one) for one in desk.statuses(first)] == statuses
         seen.sees("Pair 1 of 1")
         if by_key:
             seen.press("u")
         else:
-            seen.page.get_by_role("button", name="Take back my last answer").click()
+            seen.clicks("Take back my last answer")
         seen.sees("Taken back")
         seen.sees("Pair 1 of 2")
     assert desk.statuses(first) == [Status.ACTIVE, Status.ACTIVE]
@@ -190,29 +200,65 @@ def test_answer_by_key_and_by_button(
 @pytest.mark.browser
 def test_same_lets_the_text_be_edited_and_warns(desk: Desk) -> None:
     (pair,) = desk.ask(1)
-    with desk.visit() as seen:
-        enter(desk, seen)
+    with desk.enter() as seen:
         seen.press("s")
         seen.sees("They say the same")
         text = seen.page.get_by_label("Text of the one that stays")
         text.fill("The job.")
         # Letters belong to the field while it is edited.
         text.press("d")
-        seen.page.get_by_role("button", name="What does the text no longer have?").click()
+        seen.clicks("What does the text no longer have?")
         seen.sees("The text no longer has:")
-        seen.page.get_by_label("Text of the one that stays").fill(
-            "The backup of the staging database runs every night at two!"
-        )
-        seen.page.get_by_role("button", name="Make them one").click()
+        seen.fills("Text of the one that stays", f"{PAIRS[0][0][:-1]}!")
+        seen.clicks("Make them one")
         seen.sees("Same: they are one now.")
     assert sorted(map(str, desk.statuses(pair))) == ["active", "superseded"]
 
 
 @pytest.mark.browser
+def test_another_collection_is_chosen_and_answered_in(desk: Desk) -> None:
+    (pair,) = desk.ask(1)
+    one, other = (desk.other.remember(text).memory_id for text in PAIRS[1])
+    with desk.enter() as seen:
+        seen.follows("another collection")
+        seen.sees("Collections")
+        focuses_heading(seen)
+        seen.follows(f"{desk.name}-{OTHER}")
+        seen.sees(PAIRS[1][1])
+        seen.press("r")
+        seen.sees("The left memory replaced")
+        seen.follows("Timeline")
+        seen.sees("Resolve")
+        seen.follows("Search")
+        seen.fills("What do you look for?", "Monday")
+        seen.clicks("Search")
+        seen.sees(PAIRS[1][0])
+        assert f"/c/{desk.name}-{OTHER}/search" in seen.page.url
+        seen.follows("Review")
+        seen.press("u")
+        seen.sees("Taken back: Resolve")
+    assert desk.other.get(other).status is desk.other.get(one).status is Status.ACTIVE
+    assert desk.statuses(pair) == [Status.ACTIVE, Status.ACTIVE]
+
+
+@pytest.mark.browser
+def test_pair_says_what_it_is_made_of_and_a_memory_who_recalled_it(desk: Desk) -> None:
+    desk.ask()
+    found = desk.remember("The port of staging is 5433.")
+    desk.bo.recall("staging")
+    with desk.enter() as seen:
+        seen.sees("A number says how far the finding moves the probability")
+        assert re.search(
+            r"[+-]\d\.\d\d$", seen.page.locator(".evidence .weight").first.inner_text()
+        )
+        seen.opens(f"/m/{found}")
+        wait_until(lambda: seen.page.reload() and "bo 1 time, last" in seen.text())
+
+
+@pytest.mark.browser
 def test_same_takes_two_keys(desk: Desk) -> None:
     (pair,) = desk.ask(1)
-    with desk.visit() as seen:
-        enter(desk, seen)
+    with desk.enter() as seen:
         seen.press("s")
         seen.sees("They say the same")
         seen.press("s")
@@ -223,8 +269,7 @@ def test_same_takes_two_keys(desk: Desk) -> None:
 @pytest.mark.browser
 def test_keys_leaf_through_and_put_off(desk: Desk) -> None:
     desk.ask()
-    with desk.visit() as seen:
-        enter(desk, seen)
+    with desk.enter() as seen:
         seen.sees("Pair 1 of 3")
         seen.press("j")
         seen.sees("Pair 2 of 3")
@@ -245,18 +290,17 @@ def test_keys_leaf_through_and_put_off(desk: Desk) -> None:
 @pytest.mark.browser
 def test_keys_are_off_in_fields_and_when_switched_off(desk: Desk) -> None:
     (pair,) = desk.ask(1)
-    with desk.visit() as seen:
-        enter(desk, seen)
-        seen.page.get_by_text("Filter", exact=True).first.click()
+    with desk.enter() as seen:
+        seen.unfolds("Filter")
         seen.page.get_by_label("Agent").press_sequentially("drek")
         assert seen.page.get_by_label("Agent").input_value() == "drek"
         seen.press("Control+d")
-        seen.page.get_by_role("button", name="Single-letter keys: on").click()
+        seen.clicks("Single-letter keys: on")
         seen.sees("Single-letter keys are off.")
         seen.press("d", "r", "s")
         seen.page.reload()
         seen.sees("Pair 1 of 1")
-        seen.page.get_by_role("button", name="Single-letter keys: off").click()
+        seen.clicks("Single-letter keys: off")
         seen.sees("Single-letter keys are on.")
         seen.press("d")
         seen.sees("Different")
@@ -266,9 +310,8 @@ def test_keys_are_off_in_fields_and_when_switched_off(desk: Desk) -> None:
 @pytest.mark.browser
 def test_two_browsers_on_one_pair(desk: Desk) -> None:
     (pair,) = desk.ask(1)
-    with desk.visit() as one, desk.visit() as other:
+    with desk.enter() as one, desk.enter() as other:
         for seen in (one, other):
-            enter(desk, seen)
             seen.sees("Pair 1 of 1")
         one.press("r")
         one.sees("The left memory replaced")
@@ -283,35 +326,35 @@ def test_everything_works_without_scripts(desk: Desk) -> None:
     first, *_ = desk.ask(2)
     found = desk.remember("The printer is on the second floor.")
     with desk.visit(java_script_enabled=False) as seen:
-        seen.page.goto(f"{desk.served.url}/login")
+        seen.opens("/login")
         seen.page.get_by_label("What follows").fill(desk.served.login_address().partition("t=")[2])
-        seen.page.get_by_role("button", name="Sign in").click()
+        seen.clicks("Sign in")
         seen.sees("Pair 1 of 2")
-        seen.page.get_by_role("link", name="Same").click()
-        seen.page.get_by_role("button", name="Make them one").click()
+        seen.follows("Same")
+        seen.clicks("Make them one")
         seen.sees("Same: they are one now.")
-        seen.page.get_by_role("button", name="Take back my last answer").click()
+        seen.clicks("Take back my last answer")
         seen.sees("Taken back")
-        seen.page.get_by_role("button", name="Left replaces right").click()
+        seen.clicks("Left replaces right")
         seen.sees("The left memory replaced")
-        seen.page.get_by_role("link", name="Answered").click()
-        seen.page.get_by_role("button", name="Take back revision").first.click()
+        seen.follows("Answered")
+        seen.clicks("Take back revision")
         seen.sees("Taken back")
-        seen.page.get_by_role("link", name="Search").click()
-        seen.page.get_by_label("What do you look for?").fill("printer")
-        seen.page.get_by_role("button", name="Search").click()
-        seen.page.get_by_role("link", name=found).first.click()
-        seen.page.get_by_text("Forget", exact=True).first.click()
+        seen.follows("Search")
+        seen.fills("What do you look for?", "printer")
+        seen.clicks("Search")
+        seen.follows(found)
+        seen.unfolds("Forget")
         seen.page.locator(f"form[action='/m/{found}/forget']").get_by_label("Reason").fill("gone")
-        seen.page.get_by_role("button", name="Forget").click()
+        seen.clicks("Forget")
         seen.sees("Forgotten.")
-        seen.page.get_by_role("link", name="Restore it").click()
-        seen.page.get_by_role("button", name="Take it back").click()
+        seen.follows("Restore it")
+        seen.clicks("Take it back")
         seen.sees("Taken back: Forget")
-        seen.page.get_by_role("link", name="Health").click()
-        seen.page.get_by_role("link", name="Run the audit").click()
+        seen.follows("Health")
+        seen.follows("Run the audit")
         seen.sees("Writes by agent")
-        seen.page.get_by_role("button", name="Sign out").click()
+        seen.clicks("Sign out")
         seen.sees("You are signed out")
     assert desk.statuses(first) == [Status.ACTIVE, Status.ACTIVE]
 
@@ -319,8 +362,7 @@ def test_everything_works_without_scripts(desk: Desk) -> None:
 @pytest.mark.browser
 def test_everything_works_by_the_keyboard_alone(desk: Desk) -> None:
     (pair,) = desk.ask(1)
-    with desk.visit() as seen:
-        enter(desk, seen)
+    with desk.enter() as seen:
         seen.press("Tab")
         assert "Skip to the content" in seen.page.evaluate("document.activeElement.textContent")
         tab_to(seen, "Left replaces right")
@@ -352,43 +394,42 @@ def tab_to(seen: Visitor, words: str, *, back: bool = False) -> None:
 def test_buttons_of_the_other_pages(desk: Desk) -> None:
     found = desk.remember("The printer is on the second floor.")
     repeat = desk.remember("The printer is on the second floor.", force=True)
-    with desk.visit() as seen:
-        enter(desk, seen)
-        seen.page.get_by_role("button", name="Look for more pairs").click()
+    with desk.enter() as seen:
+        seen.clicks("Look for more pairs")
         seen.sees("Found 1 pair of which")
-        seen.page.get_by_role("link", name="Exact repeats").click()
-        seen.page.get_by_role("button", name="Close all 1").click()
+        seen.follows("Exact repeats")
+        seen.clicks("Close all 1")
         seen.sees("Closed 1 exact repeat.")
         live = found if desk.bo.get(found).status is Status.ACTIVE else repeat
-        seen.page.goto(f"{desk.served.url}/m/{live}")
-        seen.page.get_by_text("Edit", exact=True).click()
-        seen.page.get_by_label("Text", exact=True).fill("The printer is on the third floor.")
-        seen.page.get_by_label("Tags, with commas").fill("office")
-        seen.page.get_by_role("button", name="Save").click()
+        seen.opens(f"/m/{live}")
+        seen.unfolds("Edit")
+        seen.fills("Text", "The printer is on the third floor.", exact=True)
+        seen.fills("Tags, with commas", "office")
+        seen.clicks("Save")
         seen.sees("third instead of second")
-        seen.page.get_by_role("button", name="Compare the chosen two").click()
+        seen.clicks("Compare the chosen two")
         seen.page.wait_for_url("**left=**")
         seen.page.reload()
         seen.sees("third instead of second")
-        seen.page.get_by_text("Replace by another text").click()
-        seen.page.get_by_label("The newer text").fill("The printer is on the fourth floor.")
-        seen.page.get_by_role("button", name="Replace", exact=True).click()
+        seen.unfolds("Replace by another text")
+        seen.fills("The newer text", "The printer is on the fourth floor.")
+        seen.clicks("Replace", exact=True)
         seen.sees("Replaced.")
         seen.sees("What it replaced, and what replaced it")
         for text in ("The cat sleeps on the sofa.", "The cat sleeps on the sofa now."):
             desk.remember(text, force=True, vector=vector_of("cat", 384))
-        seen.page.get_by_role("link", name="Health").click()
-        seen.page.get_by_role("link", name="Show near states").click()
+        seen.follows("Health")
+        seen.follows("Show near states")
         seen.page.get_by_label("close").last.check()
-        seen.page.get_by_role("button", name="Close the ticked ones").click()
+        seen.clicks("Close the ticked ones")
         seen.sees("Closed 1 state.")
-        seen.page.get_by_role("link", name="Search").click()
-        seen.page.get_by_label("What do you look for?").fill("printer")
-        seen.page.get_by_role("button", name="Search").click()
-        seen.page.get_by_label("Why does a memory not come?").fill(live)
-        seen.page.get_by_role("button", name="Ask").click()
+        seen.follows("Search")
+        seen.fills("What do you look for?", "printer")
+        seen.clicks("Search")
+        seen.fills("Why does a memory not come?", live)
+        seen.clicks("Ask")
         seen.sees("A condition leaves it out.")
-        seen.page.get_by_role("button", name="Sign out").click()
+        seen.clicks("Sign out")
         seen.sees("You are signed out")
 
 
@@ -396,19 +437,18 @@ def test_buttons_of_the_other_pages(desk: Desk) -> None:
 def test_hostile_and_long_texts_are_shown_as_text(desk: Desk) -> None:
     ids = [desk.remember(text, category="x' onclick='alert(1)", force=True) for text in HOSTILE]
     long = desk.remember("会議は三時です。" + "長" * 10_000 + "終わり")
-    with desk.visit() as seen:
-        enter(desk, seen)
+    with desk.enter() as seen:
         for path in (
             "/timeline",
             "/search?q=alert",
             "/health?audit=yes",
             *(f"/m/{i}" for i in ids),
         ):
-            seen.page.goto(desk.served.url + path)
+            seen.opens(path)
             assert "alert(" in seen.text() or path.startswith("/health")
             assert seen.page.locator("main script, main img, main svg").count() == 0
             assert seen.page.locator("[href^='javascript' i], [onclick]").count() == 0
-        seen.page.goto(f"{desk.served.url}/m/{long}")
+        seen.opens(f"/m/{long}")
         text = seen.page.locator("details.text")
         assert text.get_attribute("lang") == "ja"
         text.locator("summary").click()
@@ -419,14 +459,13 @@ def test_hostile_and_long_texts_are_shown_as_text(desk: Desk) -> None:
 @pytest.mark.browser
 def test_new_operations_show_up_by_themselves(desk: Desk) -> None:
     desk.remember("The first note.")
-    with desk.visit() as seen:
-        enter(desk, seen)
-        seen.page.get_by_role("link", name="Timeline").click()
+    with desk.enter() as seen:
+        seen.follows("Timeline")
         seen.sees("The first note.")
         desk.remember(f"A later note. {HOSTILE[0]}")
         seen.sees("A later note.")
         seen.page.locator("#announcer", has_text="New: bo: Remember").wait_for(state="attached")
-        seen.page.get_by_role("link", name="Review").click()
+        seen.follows("Review")
         seen.sees("Nothing to answer")
 
 
@@ -434,29 +473,27 @@ def test_new_operations_show_up_by_themselves(desk: Desk) -> None:
 def test_slider_says_the_revision(desk: Desk) -> None:
     for at in range(3):
         desk.remember(f"Note {at} about lamps.", force=True)
-    with desk.visit() as seen:
-        enter(desk, seen)
-        seen.page.goto(f"{desk.served.url}/search?q=lamps")
-        seen.page.get_by_text("Filter, and earlier days").click()
+    with desk.enter() as seen:
+        seen.opens("/search?q=lamps")
+        seen.unfolds("Filter, and earlier days")
         slider = seen.page.locator("#as_of")
         slider.focus()
         seen.press("Home")
         assert seen.page.locator("#revision").inner_text() == "1"
-        seen.page.get_by_role("button", name="Search").click()
+        seen.clicks("Search")
         seen.sees("As of revision 1.")
         seen.sees("1 memory")
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize("width", [360, 1600])
-def test_pages_fit_a_phone_and_a_wide_screen(desk: Desk, width: int) -> None:
-    with desk.visit(viewport={"width": width, "height": 700}) as seen:
-        enter(desk, seen)
+def test_pages_fit_a_phone_and_a_wide_screen(desk: Desk) -> None:
+    with desk.enter() as seen:
         for path in paths(desk):
-            seen.page.goto(desk.served.url + path)
-            assert overflow(seen) <= 0, path
-            small = seen.page.evaluate(SMALL)
-            assert small == [], path
+            seen.opens(path)
+            for width in (360, 1600):
+                seen.page.set_viewport_size({"width": width, "height": 700})
+                assert overflow(seen) <= 0, (path, width)
+                assert seen.page.evaluate(SMALL) == [], (path, width)
 
 
 SMALL = """
@@ -499,6 +536,9 @@ def paths(desk: Desk) -> list[str]:
         f"/m/{one}",
         f"/m/{other}",
         "/m/mem_00000000000000ff",
+        "/collections?to=/search",
+        f"/c/{desk.name}-{OTHER}",
+        f"/c/{desk.name}-{OTHER}/collections",
         "/timeline",
         f"/op/{done.revision}",
         "/health",
@@ -510,28 +550,31 @@ def paths(desk: Desk) -> list[str]:
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_axe_finds_nothing_on_any_page_in_any_theme(desk: Desk, theme: str) -> None:
+def test_axe_finds_nothing_on_any_page_in_any_theme(desk: Desk) -> None:
     from axe_playwright_python.sync_playwright import Axe
 
     found = {}
-    with desk.visit(color_scheme=theme, reduced_motion="reduce") as seen:
-        enter(desk, seen)
+    with desk.enter(color_scheme="light", reduced_motion="reduce") as seen:
         for path in paths(desk):
-            seen.page.goto(desk.served.url + path)
+            seen.opens(path)
             # What is folded is checked too.
             seen.page.evaluate("document.querySelectorAll('details').forEach((d) => d.open = true)")
-            results = Axe().run(seen.page, options=TAGS)
-            told = [
-                (one["id"], one["nodes"][0]["html"][:120]) for one in results.response["violations"]
-            ]
-            if told:
-                found[path] = told
+            for theme, tags in TAGS.items():
+                seen.page.emulate_media(color_scheme=theme)
+                results = Axe().run(seen.page, options={"runOnly": tags})
+                told = [
+                    (one["id"], one["nodes"][0]["html"][:120])
+                    for one in results.response["violations"]
+                ]
+                if told:
+                    found[path, theme] = told
     assert found == {}
 
 
-TAGS = {
-    "runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"],
+TAGS: dict[Literal["light", "dark"], list[str]] = {
+    "light": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"],
+    # The same page with other colours.
+    "dark": ["cat.color"],
 }
 
 
@@ -541,10 +584,9 @@ def test_pictures_are_drawn(desk: Desk, tmp_path: Path) -> None:
     desk.ask()
     desk.remember("The staging database listens on port 5433.", category="infra")
     desk.remember("東京の会議は午後三時に始まります。", category="office")
-    with desk.visit(viewport={"width": 900, "height": 640}, reduced_motion="reduce") as seen:
-        enter(desk, seen)
+    with desk.enter(viewport={"width": 900, "height": 640}, reduced_motion="reduce") as seen:
         for name, path in (("review", "/"), ("timeline", "/timeline")):
-            seen.page.goto(desk.served.url + path)
+            seen.opens(path)
             seen.page.evaluate(
                 "document.querySelector('.view').textContent = 'default, seen by ana'"
             )

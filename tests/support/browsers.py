@@ -48,10 +48,11 @@ def browser() -> Iterator[Browser]:
 
 
 class Visitor:
-    """One browser of its own cookies, with one page, and what went wrong in it."""
+    """One browser of its own cookies, with one page of a site, and what went wrong in it."""
 
-    def __init__(self, context: BrowserContext) -> None:
+    def __init__(self, context: BrowserContext, url: str) -> None:
         self.context = context
+        self.url = url
         self.page: Page = context.new_page()
         self.page.set_default_timeout(wait_s(20.0) * 1000)
         self.wrong: list[str] = []
@@ -73,9 +74,34 @@ class Visitor:
         for key in keys:
             self.page.keyboard.press(key)
 
+    def opens(self, path: str) -> None:
+        """Open a page by its address."""
+        self.page.goto(self.url + path)
+
+    def clicks(self, button: str, **which: Any) -> None:
+        """Click the button with a name."""
+        self.page.get_by_role("button", name=button, **which).first.click()
+
+    def follows(self, link: str) -> None:
+        """Click the first link with a name."""
+        self.page.get_by_role("link", name=link).first.click()
+
+    def fills(self, label: str, text: str, **which: Any) -> None:
+        """Fill the field with a label."""
+        self.page.get_by_label(label, **which).fill(text)
+
+    def unfolds(self, words: str) -> None:
+        """Open what is folded under some words."""
+        self.page.get_by_text(words, exact=True).first.click()
+
     def sees(self, text: str) -> None:
-        """Wait until the content has a text."""
-        self.page.locator("main", has_text=text).wait_for()
+        """Wait until the content has a text; where it does not come, say what is there."""
+        from playwright.sync_api import TimeoutError as Late
+
+        try:
+            self.page.locator("main", has_text=text).wait_for()
+        except Late:
+            raise AssertionError(f"no {text!r} at {self.page.url} in: {self.text()}") from None
 
     def text(self) -> str:
         """What the content says."""
@@ -83,10 +109,10 @@ class Visitor:
 
 
 @contextmanager
-def visitor(found: Browser, **options: Any) -> Iterator[Visitor]:
-    """A new visitor; at the end nothing may have gone wrong in its page."""
+def visitor(found: Browser, url: str, **options: Any) -> Iterator[Visitor]:
+    """A new visitor of a site; at the end nothing may have gone wrong in its page."""
     context = found.new_context(**options)
-    made = Visitor(context)
+    made = Visitor(context, url)
     try:
         yield made
     finally:
