@@ -446,6 +446,6 @@ def test_two_exchanged_contents_are_no_update(one: str, other: str, verdict: Ver
 def test_forget_cached_after_a_comparison_holds_no_text():
     compare("The lab door code is 4711.", "The lab door code is 4712. Ask Priya.", 0.9, WEIGHTS)
     caches = (traits_of, form_of, pieces_in)
-    assert all(cache.cache_info().currsize for cache in caches)
+    assert all(cache.count for cache in caches)
     forget_cached()
-    assert not any(cache.cache_info().currsize for cache in caches)
+    assert not any(cache.count for cache in caches)

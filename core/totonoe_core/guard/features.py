@@ -9,6 +9,7 @@ bundled model's vectors the cosine. Pure, and symmetric: swapping the texts chan
 from __future__ import annotations
 
 import re
+import sys
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -19,6 +20,7 @@ from math import log, nan
 import numpy as np
 from numpy.typing import NDArray
 
+from totonoe_core.base.kept import kept
 from totonoe_core.domain.records import Evidence, Finding
 from totonoe_core.guard.alignment import Alignment, Pair, Tie
 from totonoe_core.guard.differences import LIGHT_MAX
@@ -29,7 +31,8 @@ from totonoe_core.text.tokens import tokens
 
 _CHARS_MAX = 2_000
 """Of a text, from its beginning: a longer one differs by more than its characters show."""
-_PROFILES_KEPT = 4_096
+_PROFILES_KEPT_CHARS = 300_000
+_SURFACES_KEPT = 4_096
 _LANGUAGES = ("en", "ja", "zh")
 _COUNTED = (
     *(Finding.NUMBER, Finding.QUANTITY, Finding.DATE, Finding.TIME, Finding.VERSION),
@@ -169,7 +172,7 @@ _APART = re.compile(r"[^\w]+")
 _ASKS = re.compile(r"[?？]")
 
 
-@lru_cache(maxsize=_PROFILES_KEPT)
+@kept(_PROFILES_KEPT_CHARS)
 def _profile(text: str) -> _Profile:
     folded = unicodedata.normalize("NFKC", text)
     lower = folded.lower()
@@ -193,9 +196,9 @@ def forget_cached() -> None:
 
 
 def _grams(text: str, size: int) -> frozenset[str]:
-    return frozenset(text[at : at + size] for at in range(len(text) - size + 1)) or frozenset(
-        (text,) if text else ()
-    )
+    # Interned: most texts have the same few thousand of them, and many are kept.
+    found = [sys.intern(text[at : at + size]) for at in range(len(text) - size + 1)]
+    return frozenset(found or ([text] if text else []))
 
 
 def _of_texts(
@@ -334,7 +337,7 @@ def _unexplained(pieces: Sequence[Piece], text: str, other_text: str) -> float:
     return left
 
 
-@lru_cache(maxsize=_PROFILES_KEPT)
+@lru_cache(maxsize=_SURFACES_KEPT)
 def _surface_grams(surface: str) -> frozenset[str]:
     return _grams(_APART.sub("", unicodedata.normalize("NFKC", surface).lower()), 2)
 

@@ -7,8 +7,8 @@ is compared as if it stood alone.
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 
+from totonoe_core.base.kept import kept
 from totonoe_core.text.normalize import canonical_form
 
 # A sentence with its end mark. A full stop inside a number, version or path ends nothing.
@@ -19,13 +19,11 @@ _SENTENCE = re.compile(
 _BOUNDARY = re.compile(r"[.!?](?=\s)|[。！？](?![。！？])|\n(?!\n)")
 _REACH = 500
 _SENTENCES_MAX = 2_000
-_FORMS_KEPT = 4_096
-_LONG_TEXTS_KEPT = 256
-_SHORT_TEXTS_KEPT = 4_096
-_SHORT_CHARS = 600
+_FORMS_KEPT_CHARS = 600_000
+_TEXTS_KEPT_CHARS = 600_000
 
 
-form_of = lru_cache(maxsize=_FORMS_KEPT)(canonical_form)
+form_of = kept(_FORMS_KEPT_CHARS)(canonical_form)
 """`canonical_form`, cached: one text is compared with many, and is often its only sentence."""
 
 
@@ -97,7 +95,8 @@ def _last_boundary(text: str, end: int) -> int:
         reach *= 4
 
 
-def _split(text: str) -> tuple[list[tuple[int, int]], list[str]]:
+@kept(_TEXTS_KEPT_CHARS)
+def _sentences_of(text: str) -> tuple[list[tuple[int, int]], list[str]]:
     """Return the sentences of a text and their canonical forms. Cached: read, never changed."""
     spans = sentences(text)
     # The one sentence of a text is as a rule the text. Many would crowd the cache of forms.
@@ -105,20 +104,10 @@ def _split(text: str) -> tuple[list[tuple[int, int]], list[str]]:
     return spans, [form(text[start:end]) for start, end in spans]
 
 
-# Two caches, since a long text takes the room of many short ones.
-_split_long = lru_cache(maxsize=_LONG_TEXTS_KEPT)(_split)
-_split_short = lru_cache(maxsize=_SHORT_TEXTS_KEPT)(_split)
-
-
-def _sentences_of(text: str) -> tuple[list[tuple[int, int]], list[str]]:
-    return _split_short(text) if len(text) <= _SHORT_CHARS else _split_long(text)
-
-
 def forget_cached() -> None:
     """Empty the caches, which hold texts. Called by Purge."""
     form_of.cache_clear()
-    _split_long.cache_clear()
-    _split_short.cache_clear()
+    _sentences_of.cache_clear()
 
 
 def unshared(own: str, other: str) -> tuple[tuple[int, int], tuple[int, int]]:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 
+from totonoe_core.base.kept import kept
 from totonoe_core.guard.marks import marks, places
 from totonoe_core.text.reading.model import VALUES, PieceType, Reading, Role
 from totonoe_core.text.reading.read import read
 
-_TRAITS_KEPT = 4_096
+_TRAITS_KEPT_CHARS = 300_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class Traits:
     predicates: int
 
 
-@lru_cache(maxsize=_TRAITS_KEPT)
+@kept(_TRAITS_KEPT_CHARS)
 def traits_of(text: str, language: str) -> Traits:
     """Return the reading of a text in a language with its traits."""
     reading = read(text, language)

@@ -16,6 +16,7 @@ from functools import lru_cache
 
 from totonoe_core.base import limits
 from totonoe_core.base.clock import age_text
+from totonoe_core.base.kept import kept
 from totonoe_core.domain.calibration import CAREFUL, bundled, weights_for
 from totonoe_core.domain.collections import CollectionInfo
 from totonoe_core.domain.queries import OtherMemory
@@ -30,7 +31,7 @@ from totonoe_core.store.seam import Rows
 from totonoe_core.text.normalize import snippet
 from totonoe_core.text.tokens import compared_tokens, tokens
 
-_COMPARED_KEPT = 1 << 12
+_COMPARED_KEPT_CHARS = 1_000_000
 _NONE: tuple[int, ...] = ()
 
 
@@ -238,7 +239,7 @@ class Known:
         return OtherMemory(memory.id, age_text(memory.created_us, now_us), text)
 
 
-@lru_cache(maxsize=_COMPARED_KEPT)
+@kept(_COMPARED_KEPT_CHARS)
 def _compared(
     new: str, old: str, similarity: float, weights: Weights, bundled: bool
 ) -> tuple[bool, tuple[str, ...]]:

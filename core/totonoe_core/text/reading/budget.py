@@ -8,10 +8,10 @@ The count depends on the texts alone: not on the load, the caches or what others
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 from itertools import islice
 
 from totonoe_core.base import limits
+from totonoe_core.base.kept import kept
 from totonoe_core.text.normalize import HAN_KANA
 
 _HANGUL = "\u1100-\u11ff\uac00-\ud7af"
@@ -22,12 +22,12 @@ _PIECE = re.compile(
     rf"[{HAN_KANA}{_FIGURES}]|[{_HANGUL}]{{1,4}}|[^\W\d_{HAN_KANA}{_HANGUL}{_FIGURES}]{{1,12}}"
     r"|(?<!\d)(?=\d)|\d{1,16}|[^\w\s]|_"
 )
-_COUNTS_KEPT = 4_096
+_COUNTS_KEPT_CHARS = 600_000
 _COMPARED_PER_READ = 4
 """To split a stretch into sentences and to align its pieces costs a quarter of reading it."""
 
 
-@lru_cache(maxsize=_COUNTS_KEPT)
+@kept(_COUNTS_KEPT_CHARS)
 def pieces_in(text: str) -> int:
     """Words, signs and characters without spaces between them in a text; figures count twice."""
     return len(_PIECE.findall(text))

@@ -5,9 +5,10 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from dataclasses import replace
-from functools import cache, lru_cache, partial
+from functools import cache, partial
 from importlib import import_module
 
+from totonoe_core.base.kept import Kept, kept
 from totonoe_core.text.reading.model import FunctionWord, Piece, Reading
 from totonoe_core.text.reading.wrapping import inner
 
@@ -15,7 +16,7 @@ READ_CHARS_MAX = 2_000
 """Longer texts are not read: the verdict compares them sentence by sentence first, and what is
 left over then is either short or too different to be called a duplicate."""
 
-_READINGS_KEPT = 4_096
+_READINGS_KEPT_CHARS = 300_000
 _OWN_READERS = {
     "en": "english.read",
     "ja": "japanese.read",
@@ -31,7 +32,7 @@ def reads(language: str) -> bool:
     return language in _EUROPEAN or language in _OWN_READERS
 
 
-@lru_cache(maxsize=_READINGS_KEPT)
+@kept(_READINGS_KEPT_CHARS)
 def read(text: str, language: str) -> Reading:
     """The reading of a text in a language.
 
@@ -100,5 +101,6 @@ def forget_cached() -> None:
     own = [module for name, module in list(sys.modules.items()) if name.startswith(__package__)]
     for module in own:
         for value in list(vars(module).values()):
-            if hasattr(value, "cache_parameters") and value.cache_parameters()["maxsize"]:
+            bounded = hasattr(value, "cache_parameters") and value.cache_parameters()["maxsize"]
+            if bounded or isinstance(value, Kept):
                 value.cache_clear()

@@ -23,12 +23,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache
 from importlib.resources import files
 
+from totonoe_core.base.kept import kept
 from totonoe_core.text import lexicon as lexicons
 
-_SPANS_KEPT = 4_096
+_SPANS_KEPT_CHARS = 600_000
 _ROUNDS_MAX = 6
 """Wrappers around wrappers that are taken off on either side."""
 _WRAPPER_CHARS_MAX = 160
@@ -56,7 +57,7 @@ class _Wrappers:
     sorts: dict[str, int]
 
 
-@lru_cache(maxsize=_SPANS_KEPT)
+@kept(_SPANS_KEPT_CHARS)
 def inner(text: str, language: str) -> tuple[int, int]:
     """Where the statement of a text is, without what is only wrapped around it.
 
