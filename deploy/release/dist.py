@@ -6,10 +6,14 @@ are three environments in build/dist/PYTHON, which `tests/e2e/test_dist.py` then
 - `light`: `pip install totonoe`
 - `server`: `pip install 'totonoe[server,mcp]'`, the newest versions
 - `locked`: the same by `deploy/locks/server.txt`
+
+Where npm is, the TypeScript client is packed into dist/ too, and installed into an empty folder,
+build/dist/typescript.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -32,13 +36,16 @@ WHEEL_BYTES_MAX = 40_000_000
 SDIST_BYTES_MAX = 45_000_000
 COMMAND_S_MAX = 1_200
 SERVER = "server,mcp"
+TYPESCRIPT = ROOT / "clients" / "typescript"
+INSTALLED_TYPESCRIPT = ENVIRONMENTS / "typescript"
+"""The empty folder that the TypeScript client is installed into; absent without npm."""
 
 
-def run(*command: str | Path, **variables: str) -> str:
+def run(*command: str | Path, folder: Path = ROOT, **variables: str) -> str:
     """Return what a command prints; if it fails, end with its last lines."""
     done = subprocess.run(
         command,
-        cwd=ROOT,
+        cwd=folder,
         env={**os.environ, "PIP_DISABLE_PIP_VERSION_CHECK": "1", **variables},
         capture_output=True,
         text=True,
@@ -109,6 +116,28 @@ def check(sdist: Path, wheel: Path) -> None:
             )
     if found:
         sys.exit("\n".join(found))
+
+
+def install_typescript(version: str) -> None:
+    """Pack the TypeScript client into dist/, and install it into an empty folder."""
+    if shutil.which("npm") is None:
+        print("There is no npm here: the TypeScript client was not packed, not checked", flush=True)
+        return
+    package = json.loads((TYPESCRIPT / "package.json").read_text("utf-8"))
+    if package["version"] != version:
+        sys.exit(f"clients/typescript/package.json has version {package['version']}, not {version}")
+    if not (TYPESCRIPT / "node_modules" / ".package-lock.json").exists():
+        run("npm", "ci", "--silent", folder=TYPESCRIPT)
+    run("npm", "pack", "--silent", "--pack-destination", DIST, folder=TYPESCRIPT)
+    packed = DIST / f"totonoe-{version}.tgz"
+    INSTALLED_TYPESCRIPT.mkdir(parents=True)
+    # The compiler is the user's own; the newest of the project's is taken, so that it is pinned.
+    compiler = f"typescript@{package['devDependencies']['typescript']}"
+    types = f"@types/node@{package['devDependencies']['@types/node']}"
+    run("npm", "init", "--yes", "--init-type=module", "--silent", folder=INSTALLED_TYPESCRIPT)
+    run("npm", "install", "--silent", packed, compiler, types, folder=INSTALLED_TYPESCRIPT)
+    size = megabytes(packed.stat().st_size)
+    print(f"{packed.relative_to(ROOT)}: {size}, installed into an empty folder", flush=True)
 
 
 def interpreters(named: Sequence[str]) -> dict[str, Path]:
@@ -201,6 +230,7 @@ def main(arguments: Sequence[str]) -> None:
     check(sdist, wheel)
     show(sdist, wheel)
     shutil.rmtree(ENVIRONMENTS, ignore_errors=True)
+    install_typescript(sdist.name.removeprefix("totonoe-").removesuffix(".tar.gz"))
     found = interpreters(arguments)
     if not found:
         sys.exit("no Python to install into: make dist PYTHONS=/path/to/python3.11")

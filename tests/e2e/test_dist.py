@@ -7,15 +7,17 @@ so no test imports from them: their programs run as processes.
 from __future__ import annotations
 
 import json
+import os
 import re
 import shlex
+import subprocess
 from functools import partial
 from pathlib import Path
 
 import pytest
 from mcp import StdioServerParameters
 
-from deploy.release.dist import ENVIRONMENTS
+from deploy.release.dist import ENVIRONMENTS, INSTALLED_TYPESCRIPT, TYPESCRIPT
 from support.agents import agent
 from support.bare import NEED_THE_SERVER, check_mcp, check_server_command, run
 from support.daemons import DaemonProcess
@@ -85,3 +87,38 @@ def test_readmes_way_in_for_agents_works(tmp_path: Path, python: str) -> None:
         with agent(host, "auto") as one:
             one.data("remember", content="The staging database listens on port 5433.")
             assert "5433" in one.text("recall", query="which port does staging use")
+
+
+@pytest.mark.skipif(not INSTALLED_TYPESCRIPT.exists(), reason="make dist found no npm")
+def test_page_of_the_typescript_client_works_in_an_empty_folder(tmp_path: Path) -> None:
+    """Its code compiles against the installed package, and prints what it says."""
+    page = (ROOT / "docs" / "typescript.md").read_text("utf-8")
+    code = "\n".join(re.findall(r"^```ts\n(.*?)^```", page, re.M | re.S))
+    (INSTALLED_TYPESCRIPT / "page.ts").write_text(code, "utf-8")
+    # Node of the version that the package asks for, whatever the machine has.
+    search = f"{TYPESCRIPT / 'node_modules' / '.bin'}{os.pathsep}{os.environ['PATH']}"
+    server = programs(PYTHONS[0], "server")
+    with InstalledDaemon(tmp_path / "data", embedder="use", programs=server) as daemon:
+        environment = {"PATH": search, "HOME": str(tmp_path), "TOTONOE_ADDRESS": daemon.address}
+
+        def node(*words: str) -> str:
+            done = subprocess.run(
+                ["node", *words],
+                cwd=INSTALLED_TYPESCRIPT,
+                env=environment,
+                capture_output=True,
+                text=True,
+                timeout=200,
+                check=False,
+            )
+            assert done.returncode == 0, done.stdout + done.stderr
+            return done.stdout
+
+        flags = ["--strict", "--target", "es2022", "--module", "nodenext", "--types", "node"]
+        node("node_modules/typescript/bin/tsc", *flags, "--ignoreConfig", "page.ts")
+        said = re.findall(r"^ {4}(.*)\n", page, re.M)
+        assert node("page.js") == "\n".join(said) + "\n"
+        # Without the packages of others, their types alone are missing.
+        for entry, name in (("anthropic", "memoryTool"), ("mastra", "recalledNotes")):
+            found = node("-e", f"import('totonoe/{entry}').then(m => console.log(typeof m.{name}))")
+            assert found == "function\n"

@@ -40,7 +40,7 @@ def test_commands_of_the_steps_exist() -> None:
     assert {"lock", "audit", "test", "soak", "dist"} <= set(targets) <= TARGETS
     for line in COMMANDS:
         program = re.sub(r"^(\w+=\S+ )+", "", line).split()[0]
-        known = {"make", "git", "docker", "python", "python3"}
+        known = {"make", "git", "docker", "npm", "python", "python3"}
         assert program in known or program.startswith((".venv/bin/", "/tmp/released/bin/")), line
         for path in re.findall(r"(?:^| |/tmp/last/)((?:deploy|tests|core)/[\w./-]+)", line):
             assert (ROOT / path.replace("format-N", "")).exists(), line
