@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
@@ -59,6 +60,21 @@ def test_golden_case_is_answered_as_it_says(server: RunningServer, call: Any, ca
             _holds(answer, _given(step.get("answer", {}), kept), place)
             for name, path in step.get("keep", {}).items():
                 kept[name] = _part(answer, path)
+
+
+def test_errors_of_typescript_are_the_same_tree() -> None:
+    source = Path(__file__).parents[2] / "clients" / "typescript" / "src" / "errors.ts"
+    there = re.findall(r"^export class (\w+) extends (\w+)", source.read_text("utf-8"), re.M)
+    here = {
+        name: kind.__mro__[1].__name__
+        for name, kind in vars(errors).items()
+        if isinstance(kind, type) and issubclass(kind, errors.TotonoeError)
+    }
+    known = dict(there)
+    # Mistakes of a program, which each language has its own base for.
+    assert known.pop("ClientClosed") == "Error"
+    assert known.pop("InsecureConnection") == "RangeError"
+    assert known == here | {"TotonoeError": "Error"}
 
 
 def _given(value: Any, kept: Mapping[str, Any]) -> Any:

@@ -51,7 +51,7 @@ export class Caller {
   prepare(desc: DescMessage, given: object): Prepared {
     const { signal, timeoutMs, collection, operationId, ...fields } = given as Given;
     if (signal !== undefined && !(signal instanceof AbortSignal)) {
-      throw new TypeError(`signal: got a ${typeof signal}, allowed: an AbortSignal`);
+      throw new TypeError(`signal: got ${typeof signal === "object" ? "an object" : `a ${typeof signal}`}, allowed: an AbortSignal`);
     }
     const request = write(desc, {
       ...fields,

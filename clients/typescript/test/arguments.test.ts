@@ -34,7 +34,7 @@ test("arguments of a wrong type or value name the option and what is allowed", a
     [() => client.recall("x", { operationId: "a" } as never), TypeError, /operationId: no such option/],
     [() => client.recall("x", { asOf: 2 ** 60 }), RangeError, /asOf\.revision: got/],
     [() => client.recall("x", { timeoutMs: 0 }), RangeError, /timeoutMs: got 0, allowed: above 0/],
-    [() => client.recall("x", { signal: {} as never }), TypeError, /signal: got a object/],
+    [() => client.recall("x", { signal: {} as never }), TypeError, /signal: got an object/],
     [() => client.resolve("a", "b", "maybe" as never), RangeError, /answer: got "maybe", allowed: same, different/],
     [() => client.updateCollection("a", { guard: { colour: 1 } as never }), TypeError, /collection\.guard\.colour: no such/],
   ];
