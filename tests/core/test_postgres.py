@@ -39,7 +39,7 @@ from totonoe_core.store.postgres import collection_file
 from totonoe_core.store.postgres.store import PostgresStore
 
 DAEMONS, CLIENTS, ROUNDS = 2, 16, 6
-UNLOCKED = "SELECT revision FROM collection WHERE uid = $1"
+UNLOCKED = "SELECT revision, true FROM collection WHERE uid = $1"
 Open = Callable[..., Any]
 
 

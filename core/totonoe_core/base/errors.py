@@ -15,6 +15,7 @@
     ├── NotOnThisStore       the store of the daemon cannot do this at all
     ├── Quota                a stated limit of the store is reached
     ├── Unavailable          try again later, after `retry_delay_ms`
+    │   └── Unanswered       a commit was sent and its answer lost: it may be stored
     ├── ModelMismatch        the collection was made with another embedding model
     ├── ReadOnly             the store cannot write now (disk full, failed writer)
     │   └── CommitsLost      acknowledged commits are gone from the disk: nothing is written
@@ -216,6 +217,14 @@ class Unavailable(TotonoeError):
     def __init__(self, reason: str, message: str, *, retry_delay_ms: int) -> None:
         super().__init__(reason, message, retry_delay_ms=retry_delay_ms)
         self.retry_delay_ms = retry_delay_ms
+
+
+class Unanswered(Unavailable):
+    """A commit was sent, and the connection was lost before its answer: it may be stored.
+
+    The only error after which something may have changed. The same operation id gets the first
+    answer if it is.
+    """
 
 
 class ModelMismatch(TotonoeError):

@@ -625,6 +625,9 @@ class CollectionFile(Protocol):
     def reading(self) -> AbstractContextManager[None]:
         """Wrap reads outside a transaction, to raise `Corruption` for a damaged page."""
 
+    def take_reconnected(self) -> bool:
+        """Return once true after a lost connection was opened again: commits may be gone."""
+
     def last_numbers(self) -> tuple[int, int, int]:
         """Highest row number, newest revision, newest operation time (us)."""
 

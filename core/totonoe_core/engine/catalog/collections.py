@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import functools
 import logging
 import time
 from collections.abc import Callable, Iterator
@@ -56,6 +57,8 @@ from totonoe_core.store.seam import Store
 DEFAULT = "default"
 EMBEDDER_WAIT_S = 120.0
 OPEN_THREADS = 2
+NAMES_READ_S = 1.0
+"""How often the names that other daemons give and take are read."""
 _DEFAULT_OPERATION = "default-collection"
 _HOUR_US = 3600 * 1_000_000
 _DAY_US = 24 * _HOUR_US
@@ -110,7 +113,10 @@ class Collections:
         self._next_purge_us = self._next_retain_us = 0
         for unknown in self._catalog.recover():
             _log.warning("collections/%s is not in the catalogue; it is left alone", unknown)
-        self._sweeper = Sweeper((self._openings.sweep, self.purge_deleted, self.retain))
+        self._sweepers = [
+            Sweeper((self._openings.sweep, self.purge_deleted, self.retain)),
+            *([Sweeper((self._refresh_names,), NAMES_READ_S)] if store.shared else []),
+        ]
 
     def opened(self, name: str) -> Future[Collection]:
         """Return the collection of a name, opened on first use, which may be closed at any time."""
@@ -133,16 +139,15 @@ class Collections:
         return self._openings.call(name, self._check_there, step)
 
     def _check_there(self, name: str) -> None:
-        if name in self.names.by_name or name == DEFAULT:
-            return
-        with self.names.lock:
-            self.names.refresh()
-        if name not in self.names.by_name:
+        # Another daemon may have made it: whoever opens it looks.
+        if not (name in self.names.by_name or name == DEFAULT or self.store.shared):
             raise _not_found(name)
 
     def _open_collection(self, name: str) -> Collection:
         if name == DEFAULT:
             self.make_default()
+        if name not in self.names.by_name:
+            self._refresh_names()
         with self.names.lock:
             uid = self.names.by_name.get(name)
         if uid is None:
@@ -157,6 +162,20 @@ class Collections:
             indexer=self._indexer,
             written=self.written,
         )
+
+    def _refresh_names(self) -> None:
+        """Take over names that other daemons gave or took; let go of what they deleted.
+
+        Not under the lock of the openings.
+        """
+        if not self.store.shared:
+            return
+        with self.names.lock:
+            before = self.names.by_name
+            self.names.refresh()
+            for name, uid in before.items():
+                if self.names.by_name.get(name) != uid:
+                    self._openings.retire(name, functools.partial(_not_found, name))
 
     def use_open(self) -> list[Opening]:
         """Count a call into every open collection; each must be given back."""
@@ -191,6 +210,7 @@ class Collections:
         anything about it.
         """
         self.make_default()
+        self._refresh_names()
         with self.names.lock:
             names = sorted(name for name in self.names.by_name if name > after and sees(name))
             revision = self._catalog.revision()
@@ -231,9 +251,9 @@ class Collections:
 
     def make_default(self) -> None:
         """Make the default collection if it is missing; it always appears to exist."""
+        if DEFAULT not in self.names.by_name:
+            self._refresh_names()
         with self.names.lock:
-            if DEFAULT not in self.names.by_name:
-                self.names.refresh()
             missing = DEFAULT not in self.names.by_name
         if missing:
             dimension = self._client_vector_dimension if self._embedding is None else 0
@@ -242,10 +262,9 @@ class Collections:
                 self._create(info, _DEFAULT_OPERATION, "", b"")
             except AlreadyExists:
                 # Another daemon made it in between.
-                with self.names.lock:
-                    self.names.refresh()
-                    if DEFAULT not in self.names.by_name:
-                        raise
+                self._refresh_names()
+                if DEFAULT not in self.names.by_name:
+                    raise
 
     def create(
         self, new: NewCollection, operation_id: str, agent_id: str, digest: bytes
@@ -559,12 +578,14 @@ class Collections:
 
     def stop(self) -> bool:
         """Refuse new calls; return false if that was done before."""
-        self._sweeper.stop()
+        for sweeper in self._sweepers:
+            sweeper.stop()
         return self._openings.stop()
 
     def close(self, deadline_s: float) -> None:
         """Let queued writes finish until a deadline (monotonic clock), and close the files."""
-        self._sweeper.join()
+        for sweeper in self._sweepers:
+            sweeper.join()
         self._openings.close(deadline_s)
         self._indexer.shutdown(wait=True, cancel_futures=True)
         with self.names.lock:

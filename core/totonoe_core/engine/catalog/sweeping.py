@@ -11,16 +11,16 @@ _log = logging.getLogger(__name__)
 
 
 class Sweeper:
-    """Does chores every SWEEP_S seconds, one after the other. `stop` is safe from any thread."""
+    """Does chores every `every_s` seconds, one after the other. `stop` is safe from any thread."""
 
-    def __init__(self, chores: Sequence[Callable[[], object]]) -> None:
-        self._chores = chores
+    def __init__(self, chores: Sequence[Callable[[], object]], every_s: float = SWEEP_S) -> None:
+        self._chores, self._every_s = chores, every_s
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name="sweep", daemon=True)
         self._thread.start()
 
     def _run(self) -> None:
-        while not self._stopping.wait(SWEEP_S):
+        while not self._stopping.wait(self._every_s):
             for chore in self._chores:
                 try:
                     chore()

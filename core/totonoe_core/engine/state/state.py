@@ -46,13 +46,15 @@ class Before:
     revision: int
     last_time_us: int
     last_row: int
+    newest: tuple[str, int]
 
 
 class CollectionState:
     """One open collection. Made by `load`, on the thread that will write it.
 
-    `info`, `revision` and `last_time_us` are the writer's: they are ahead of the disk while a batch
-    is decided. `published` is the state that readers may report. `pending` is the running
+    `info`, `revision`, `last_time_us` and `newest` (id and time of that revision's operation, where
+    the store is shared) are the writer's: they are ahead of the disk while a batch is decided.
+    `published` is the state that readers may report. `pending` is the running
     re-embedding; `next_index` replaces the index at the next publication. `scans` are the writer's.
     `has_embedder` is true if the daemon runs a model. `shared` is true if other daemons may write
     the collection too; then `catch_up` comes before each decision.
@@ -67,6 +69,7 @@ class CollectionState:
         self.aside = file.aside
         self.info = info
         self._last_row, self.revision, self.last_time_us = file.last_numbers()
+        self.newest = self._operation_of(self.revision) if self.shared else ("", 0)
         self.checkpoints = file.checkpoints
         text = file.rows.setting(_REEMBEDDING)
         self.pending = None if text is None else plain.loads(Pending, text)
@@ -137,6 +140,7 @@ class CollectionState:
             self.revision,
             self.last_time_us,
             self._last_row,
+            self.newest,
         )
 
     def take_back(self, before: Before) -> None:
@@ -147,6 +151,7 @@ class CollectionState:
         self.index, self.info = before.index, before.info
         self.revision, self.last_time_us = before.revision, before.last_time_us
         self._last_row, self.next_index = before.last_row, None
+        self.newest = before.newest
         self.index.rollback(before.mark)
 
     def publish(self) -> None:
@@ -167,12 +172,15 @@ class CollectionState:
         `None` if there was nothing. Writer only, and before anything of a batch is decided: the
         index must hold nothing that is not committed. What is read twice is taken in once.
         """
-        if self.file.rows.last_revision() == self.revision:
+        lost = self.file.take_reconnected() and self._operation_of(self.revision) != self.newest
+        if self.file.rows.last_revision() == self.revision and not lost:
             return None
         # All is read before anything changes: an error leaves the index as it was.
         last_row, newest, last_time_us = self.file.last_numbers()
         info = read_settings(self.file.rows)
-        if newest < self.revision or not loading.follows(self.info, info):
+        newest_operation = self._operation_of(newest)
+        lost = lost or newest < self.revision
+        if lost or not loading.follows(self.info, info):
             # A promotion lost commits, or every slot is of another model or tokenizer.
             self.index = loading.rebuilt(self.file, info, self.index.access())
             self.past.clear()
@@ -187,11 +195,25 @@ class CollectionState:
             self.forget_past()
             self.file.begin_cleaning()
         self.recent.clear()
+        if lost:
+            _log.error(
+                "the database of %s lacks commits: %d is its newest revision, %d was ours",
+                self.file.path.parent.name,
+                newest,
+                self.revision,
+            )
+            self.checkpoints.drop_all()
         self.info = info
         self.revision, self.last_time_us = newest, last_time_us
+        self.newest = newest_operation
         self._last_row = max(self._last_row, last_row)
         self.publish()
         return purged
+
+    def _operation_of(self, revision: int) -> tuple[str, int]:
+        """Return id and time (us) of a revision's operation, which tell one history of another."""
+        seal = self.file.rows.history.seal(revision)
+        return ("", 0) if seal is None else seal[:2]
 
     @property
     def words_only(self) -> bool:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 
 from totonoe_core.base import limits
 from totonoe_core.base.clock import Clock
-from totonoe_core.base.errors import Corruption, ReadOnly
+from totonoe_core.base.errors import Corruption, NotFound, ReadOnly, Unavailable
 from totonoe_core.domain.memories import Purge
 from totonoe_core.domain.records import RecallEvent
 from totonoe_core.engine.state.state import CollectionState
@@ -84,7 +84,11 @@ class Upkeep:
             self._damaged(error)
         elif type(error) not in self._skipped_for:
             self._skipped_for.add(type(error))
-            _log.error("upkeep of %s", self._state.file.path.parent.name, exc_info=error)
+            # What the store says is no bug, and has a message of its own.
+            trace = None if isinstance(error, Unavailable | NotFound) else error
+            why = f": {error}" if trace is None else ""
+            name = self._state.file.path.parent.name
+            _log.error("upkeep of %s%s", name, why, exc_info=trace)
 
     def _damaged(self, error: Corruption) -> None:
         if not self._damage_told:
@@ -166,8 +170,12 @@ class Upkeep:
         except Corruption as error:
             # These would be refused for ever.
             self._damaged(error)
-        except ReadOnly:
-            self._refused()
+        except NotFound as error:
+            # Another daemon deleted the collection.
+            self.skipped(error)
+        except (ReadOnly, Unavailable) as error:
+            if isinstance(error, ReadOnly):
+                self._refused()
             self.touch(rows)
             with self._touch_lock:
                 later = list(self._events)

@@ -32,6 +32,7 @@ from totonoe_core.base.errors import (
     ReadOnly,
     StaleRevision,
     TotonoeError,
+    Unanswered,
     Unavailable,
     typed,
 )
@@ -59,6 +60,9 @@ from totonoe_core.engine.writer.upkeep import TOUCH_FLUSH_S, Upkeep
 from totonoe_core.engine.writer.written import Written
 from totonoe_core.judging import JudgingService, Pair
 from totonoe_core.store.records import Touched
+
+_LOOKED_AGAIN_S = (0.1, 0.4, 1.5)
+"""How long to wait before a store that was lost during a commit is asked again."""
 
 Vector = NDArray[np.float32]
 T = TypeVar("T")
@@ -358,10 +362,11 @@ class Writer:
                 left = self._decide_in_time(jobs, answers, waiting, asking)
                 decided_s = time.perf_counter()
         except BaseException as error:
-            state.take_back(before)
-            self.state = "read-only" if isinstance(error, ReadOnly) else self.state
-            self._fail([*jobs, *(job for group in waiting for job in group.jobs)], error)
-            return ()
+            if not (isinstance(error, Unanswered) and self._is_stored(answers)):
+                state.take_back(before)
+                self.state = "read-only" if isinstance(error, ReadOnly) else self.state
+                self._fail([*jobs, *(job for group in waiting for job in group.jobs)], error)
+                return ()
         self.state = "serving"
         committed_s = time.perf_counter() - decided_s
         _mark_commit(answers, decided_s, committed_s)
@@ -382,6 +387,23 @@ class Writer:
         for job, pairs in asking:
             self._ask(job, pairs)
         return left
+
+    def _is_stored(self, answers: Sequence[tuple[Job, Applied | BaseException]]) -> bool:
+        """Return whether a batch is stored whose commit got no answer; one operation tells.
+
+        The look takes the lock, which the lost transaction holds until its end. False too if the
+        store does not answer in time: then nobody knows, and a repeated operation id will tell.
+        """
+        decided = [one for _, one in answers if isinstance(one, Applied) and not one.replayed]
+        file = self._state.file
+        for wait_s in _LOOKED_AGAIN_S:
+            try:
+                with file.trial():
+                    seals = [(one, file.rows.history.seal(one.revision)) for one in decided]
+                return any(seal and seal[0] == one.operation_id for one, seal in seals)
+            except TotonoeError:
+                self._closing.wait(wait_s)
+        return False
 
     def _look_after_others(self) -> None:
         """Catch up between batches, so that reads show what other daemons committed.
@@ -586,6 +608,8 @@ class Writer:
         except BaseException:
             state.take_back(before)
             raise
+        if operation.touched:
+            state.newest = operation_id, operation.now_us
         state.revision = revision
         state.last_time_us = operation.now_us
         return answer

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from totonoe_core.base import plain
+from totonoe_core.base.errors import NotFound
 from totonoe_core.domain.records import Dismissal, Episode, Link, LinkType, Memory
 from totonoe_core.store import rows
 from totonoe_core.store.aside import Aside
@@ -28,7 +29,11 @@ from totonoe_core.store.records import Loss, Place, Reply, Touched
 _PUT_LINK = sql.upsert(
     "link", "source, target, type, confidence, note, revision, crc", "source, target, type"
 )
-_LOCK = "SELECT revision FROM collection WHERE uid = $1 FOR UPDATE"
+_LOCK = (
+    "SELECT revision, "
+    "(SELECT deleted_us IS NULL FROM catalogue_collection k WHERE k.uid = $1) "
+    "FROM collection WHERE uid = $1 FOR UPDATE"
+)
 _PATIENCE = (
     "SET LOCAL lock_timeout = '10s'",
     "SET LOCAL statement_timeout = '60s'",
@@ -53,6 +58,7 @@ class CollectionFile:
 
     def __init__(self, session: Session, place: Place) -> None:
         self.path = place.path
+        self._name = place.name
         self.checkpoints = Checkpoints(place.path.parent / "checkpoint")
         self.commits = Commits()
         self.aside = Aside()
@@ -80,8 +86,11 @@ class CollectionFile:
         ReadOnly
             The server refuses to write; nothing of the batch is stored.
         Unavailable
-            The server is gone or busy. If it went during the commit, the batch may be stored: the
-            next one catches up with it.
+            The server is gone or busy; nothing of the batch is stored.
+        Unanswered
+            It went during the commit: the batch may be stored, and the next one catches up with it.
+        NotFound
+            Another daemon deleted the collection.
         """
         session = self._session
         try:
@@ -101,7 +110,8 @@ class CollectionFile:
     def trial(self) -> Iterator[None]:
         """Run one operation outside a transaction, and take back what it wrote.
 
-        Within it nobody else writes the collection, as in `transaction`. Raises `Unavailable`.
+        Within it nobody else writes the collection, as in `transaction`. Raises `Unavailable`,
+        `NotFound`.
         """
         try:
             self._begin()
@@ -115,7 +125,9 @@ class CollectionFile:
         self._session.begin()
         for setting in _PATIENCE:
             self._session.write(setting)
-        self._session.execute(_LOCK)
+        found = self._session.execute(_LOCK).get
+        if found is None or not found[1]:
+            raise NotFound("COLLECTION_NOT_FOUND", kind="collection", name=self._name)
 
     @contextmanager
     def savepoint(self) -> Iterator[None]:
@@ -133,6 +145,14 @@ class CollectionFile:
     def reading(self) -> Iterator[None]:
         """Wrap reads outside a transaction."""
         yield
+
+    def take_reconnected(self) -> bool:
+        """Return once true after a lost connection was opened again: commits may be gone.
+
+        Another server may have taken over, which had not got them yet.
+        """
+        reconnected, self._session.reconnected = self._session.reconnected, False
+        return reconnected
 
     def last_numbers(self) -> tuple[int, int, int]:
         """Highest row number, newest revision, newest operation time (us)."""

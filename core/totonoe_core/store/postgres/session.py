@@ -14,11 +14,12 @@ import psycopg
 from psycopg import errors as pg
 
 from totonoe_core.base import limits
-from totonoe_core.base.errors import ReadOnly, Unavailable
+from totonoe_core.base.errors import ReadOnly, Unanswered, Unavailable
 
 Row = tuple[Any, ...]
 Connect = Callable[[], psycopg.Connection[Row]]
 Cursor = psycopg.RawCursor[Row]
+_UNANSWERED = "the database was lost during the commit, which it may have carried out"
 _WRITTEN_MAX = 1000  # statements that wait for the next one
 _REFUSED = (pg.DiskFull, pg.ReadOnlySqlTransaction, pg.InsufficientPrivilege)
 _LATER = (
@@ -67,6 +68,8 @@ class Session:
         self.uid = uid
         self._connection = connect()
         self.in_transaction = False
+        self.reconnected = False
+        """True if the connection was lost and opened again since somebody looked."""
         self._written: list[tuple[str, Sequence[object]]] = []
 
     def execute(self, query: str, values: Sequence[object] = ()) -> Found:
@@ -77,6 +80,10 @@ class Session:
         try:
             return self._run(query, values)
         except psycopg.Error as error:
+            if isinstance(error, pg.ReadOnlySqlTransaction):
+                # It became a standby. The next connection is to the primary, if one is named.
+                self._connection.close()
+                raise typed(error) from error
             if self.in_transaction or not self._connection.closed:
                 raise typed(error) from error
         # The connection was lost while it was idle. Nothing but reads, and the beginning of a
@@ -135,14 +142,23 @@ class Session:
     def end(self, word: str) -> None:
         """End the transaction by COMMIT or ROLLBACK.
 
-        Raises `Unavailable` if the connection was lost: after a COMMIT nobody knows whether it was
-        carried out. Raises it too if the server rolled back instead.
+        Raises `Unanswered` if the connection was lost during a COMMIT, and `Unavailable` if the
+        server rolled back instead.
         """
         if word != "COMMIT":
             self._written = []
+            if self._connection.closed:
+                self.in_transaction = False
+                return  # the server has rolled back
         try:
             # Still in the transaction: a new connection has nothing to commit.
             found = self.execute(word)
+        except Unavailable as error:
+            if word == "COMMIT" and self._connection.closed:
+                raise Unanswered(
+                    error.reason, _UNANSWERED, retry_delay_ms=error.retry_delay_ms
+                ) from error
+            raise
         finally:
             self.in_transaction = False
             self._written = []
@@ -152,6 +168,7 @@ class Session:
     def _renew(self) -> None:
         if self._connection.closed and not self.in_transaction:
             self._connection = self._connect()
+            self.reconnected = True
 
     def close(self) -> None:
         """Close the connection. Idempotent."""

@@ -192,6 +192,10 @@ class CollectionFile:
             sql.raise_damage(error, self.path.name)
             raise
 
+    def take_reconnected(self) -> bool:
+        """Return false: nothing lies between a file and its only writer."""
+        return False
+
     def last_numbers(self) -> tuple[int, int, int]:
         """Highest row number, newest revision, newest operation time (us)."""
         # The rest of a purge that was interrupted by the end of the process.

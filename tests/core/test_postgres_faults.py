@@ -1,0 +1,261 @@
+"""What goes wrong between a daemon and its database has a type, and leaves nothing half done."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support.cataloging import create
+from support.engines import FakeClock, Store, remember
+from support.postgres import migrated, psycopg, through
+from support.waits import wait_s, wait_until
+from totonoe_core.base.errors import NotFound, ReadOnly, TotonoeError, Unanswered, Unavailable
+from totonoe_core.domain.queries import RecallQuery
+from totonoe_core.engine.writer import writer
+from totonoe_core.engine.writer.writer import Writer
+from totonoe_core.store.postgres import collection_file
+from totonoe_core.store.postgres.store import PostgresStore
+
+IMPATIENT = (
+    "SET LOCAL lock_timeout = '300ms'",
+    "SET LOCAL statement_timeout = '60s'",
+    "SET LOCAL idle_in_transaction_session_timeout = '300ms'",
+)
+TEXT = "the heating is set to 21 degrees"
+
+
+@pytest.fixture
+def url() -> str:
+    return migrated()
+
+
+@pytest.fixture
+def daemon(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, url: str) -> Iterator[Store]:
+    """An engine on a database, with no wire in between."""
+    monkeypatch.setattr("support.engines.kept_at", lambda at: PostgresStore(url, at))
+    store = Store(tmp_path / "daemon", clock=FakeClock())
+    try:
+        store.save("so that the collection is open")
+        yield store
+    finally:
+        store.close()
+
+
+@pytest.fixture
+def wired(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, url: str) -> Iterator[Any]:
+    """An engine on the same database by a wire that can be cut, and the wire."""
+    with through(url) as (between, address):
+        # No statement is prepared, so that each is on the wire as text.
+        monkeypatch.setattr(
+            "support.engines.kept_at", lambda at: PostgresStore(address, at, pooled=True)
+        )
+        store = Store(tmp_path / "wired", clock=FakeClock())
+        try:
+            store.save("so that the collection is open here, too")
+            store.save("and the chores behind the first batch are done")
+            yield store, between
+        finally:
+            store.close()
+
+
+def session(url: str) -> Any:
+    return psycopg.connect(url, autocommit=True)
+
+
+def test_lost_answer_to_a_commit_is_looked_up_and_given(wired: Any) -> None:
+    store, between = wired
+    between.cut_at = b"COMMIT"
+    answer = store.apply(remember(TEXT), operation_id="op-1")
+    assert between.cut_count == 1, "the wire was cut"
+    (said,) = answer.results
+    assert said.saved and store.one(said.memory_id).content == TEXT
+    again = store.apply(remember(TEXT), operation_id="op-1")
+    assert again.replayed and again.results == answer.results
+
+
+def test_where_nobody_can_look_the_same_operation_id_tells(
+    wired: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store, between = wired
+    monkeypatch.setattr(writer, "_LOOKED_AGAIN_S", (0.0,))
+    between.connections_left, between.cut_at = 0, b"COMMIT"
+    with pytest.raises(Unanswered) as lost:
+        store.apply(remember(TEXT), operation_id="op-1")
+    assert (lost.value.reason, lost.value.retry_delay_ms > 0) == ("STORE_UNAVAILABLE", True)
+    with pytest.raises(Unavailable):
+        store.apply(remember(TEXT), operation_id="op-1")
+    between.connections_left = 1 << 30
+    again = store.apply(remember(TEXT), operation_id="op-1")
+    assert again.replayed and again.results[0].saved
+    assert [memory.content for memory in store.list()].count(TEXT) == 1
+
+
+def test_connection_that_ends_before_the_commit_leaves_nothing(wired: Any) -> None:
+    store, between = wired
+    revision = store.revision
+    between.cut_at = b"FOR UPDATE"
+    with pytest.raises(Unavailable) as lost:
+        store.save(TEXT)
+    assert lost.value.reason == "STORE_UNAVAILABLE"
+    assert store.save(TEXT), "and the next one is decided anew"
+    assert store.revision == revision + 1
+
+
+def test_server_that_ends_the_session_is_unavailable_and_the_next_call_goes_on(
+    daemon: Store, url: str
+) -> None:
+    with session(url) as connection:
+        connection.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+            "WHERE datname = current_database() AND pid <> pg_backend_pid()"
+        )
+    # Idle connections are opened again: no call need fail.
+    assert daemon.save(TEXT)
+    assert daemon.list()
+
+
+def test_lock_that_another_holds_is_not_waited_for_without_end(
+    daemon: Store, url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(collection_file, "_PATIENCE", IMPATIENT)
+    with session(url) as connection, connection.transaction():
+        connection.execute("SELECT 1 FROM collection FOR UPDATE")
+        with pytest.raises(Unavailable, match="55P03") as busy:
+            daemon.save(TEXT)
+        assert busy.value.reason == "STORE_UNAVAILABLE"
+    assert daemon.save(TEXT)
+
+
+def test_daemon_that_stands_still_in_a_batch_holds_nobody_up(
+    daemon: Store, wired: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other, _ = wired
+    monkeypatch.setattr(collection_file, "_PATIENCE", IMPATIENT)
+    inside, go_on, decide = threading.Event(), threading.Event(), Writer._decide
+
+    def stand_still(self: Writer, job: Any) -> Any:
+        answer = decide(self, job)
+        if job.operation_id == "op-still":
+            inside.set()
+            go_on.wait(wait_s())
+        return answer
+
+    monkeypatch.setattr(Writer, "_decide", stand_still)
+    with ThreadPoolExecutor(1) as pool:
+        still = pool.submit(daemon.apply, remember(TEXT), operation_id="op-still")
+        assert inside.wait(wait_s())
+
+        def other_saves() -> bool:
+            try:
+                return bool(other.save("the door is blue"))
+            except Unavailable:
+                return False
+
+        wait_until(other_saves)
+        go_on.set()
+        with pytest.raises(Unavailable):
+            still.result(wait_s())
+    again = daemon.apply(remember(TEXT), operation_id="op-still")
+    assert again.results[0].saved and not again.replayed, "nothing of it had been stored"
+
+
+def test_server_that_takes_no_writes_is_read_only_and_reads_go_on(daemon: Store, url: str) -> None:
+    kept = daemon.save(TEXT)
+    name = psycopg.conninfo.conninfo_to_dict(url)["dbname"]
+    with session(url) as connection:
+        connection.execute(f"ALTER DATABASE {name} SET default_transaction_read_only = on")
+        connection.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+            "WHERE datname = current_database() AND pid <> pg_backend_pid()"
+        )
+    with pytest.raises(ReadOnly):
+        daemon.save("the door is blue")
+    with psycopg.connect(f"{url}&options=-cdefault_transaction_read_only%3Doff") as connection:
+        connection.execute(f"ALTER DATABASE {name} RESET default_transaction_read_only")
+    assert daemon.save("the door is blue")
+    assert daemon.one(kept).content == TEXT
+
+
+def test_commits_that_a_promotion_lost_are_seen_also_behind_as_many_new_ones(
+    wired: Any, daemon: Store, url: str
+) -> None:
+    store, between = wired
+    kept = store.save(TEXT)
+    gone = store.save("this commit will be lost")
+    revision = store.revision
+    daemon.save("so that it has taken both in")
+    between.cut()
+    with session(url) as connection, connection.transaction():
+        # What a promotion does that had not got the last two commits, and a daemon that went on.
+        for table in ("operation", "memory"):
+            connection.execute(f"DELETE FROM {table} WHERE revision >= {revision}")
+        connection.execute(f"UPDATE collection SET revision = {revision - 1}")
+        connection.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+            "WHERE datname = current_database() AND pid <> pg_backend_pid()"
+        )
+    new = [daemon.save("the door is blue"), daemon.save("the roof is red")]
+    assert store.save("the cellar is dry")
+    for one in (daemon, store):
+        texts = {memory.id: memory.content for memory in one.list()}
+        assert set(texts) > {kept, *new} and gone not in texts
+        found = one.recall(RecallQuery("anna", "this commit will be lost")).hits
+        assert gone not in [hit.memory.id for hit in found], "its index was made anew"
+
+
+def test_collection_that_another_daemon_deletes_ends_here_and_a_new_one_is_another(
+    daemon: Store, wired: Any
+) -> None:
+    other, _ = wired
+    daemon.collection = other.collection = "shop"
+    create(daemon, "shop")
+    daemon.save("the shop opens at nine")
+    other.save("the shop closes at six")
+    other.engine.delete_collection("shop", "", agent_id="anna").result(wait_s())
+    # A write sees it at once, by the catalogue; a read within a second.
+    with pytest.raises(NotFound) as gone:
+        daemon.save("the shop is closed on Sunday")
+    assert gone.value.reason == "COLLECTION_NOT_FOUND"
+
+    def is_gone() -> bool:
+        try:
+            daemon.list()
+        except NotFound:
+            return True
+        return False
+
+    wait_until(is_gone)
+    create(other, "shop")
+    other.save("another shop opens at ten")
+    wait_until(lambda: contents_of(daemon) == ["another shop opens at ten"])
+    daemon.save("another shop closes at eight")
+    assert len(other.list()) in (1, 2)
+
+
+def test_deletion_that_is_taken_back_elsewhere_is_taken_back_here(
+    daemon: Store, wired: Any
+) -> None:
+    other, _ = wired
+    daemon.collection = other.collection = "shop"
+    create(daemon, "shop")
+    daemon.save("the shop opens at nine")
+    _, _, operation_id, _ = daemon.engine.delete_collection(
+        "shop", "op-delete", agent_id="anna"
+    ).result(wait_s())
+    other.engine.restore_collection(
+        "shop", "", target_operation_id=operation_id, agent_id="anna"
+    ).result(wait_s())
+    wait_until(lambda: contents_of(daemon) == ["the shop opens at nine"])
+    assert daemon.save("the shop closes at six")
+
+
+def contents_of(store: Store) -> list[str]:
+    try:
+        return [memory.content for memory in store.list()]
+    except TotonoeError as error:
+        return [error.reason]
