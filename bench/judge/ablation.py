@@ -1,6 +1,6 @@
 """Worth of each reader, each kind of finding and each group of features beside the judge.
 
-    make judge-ablation PAIRS=... STREAMS=... [ARGS="--only 'English: times' 'roles: en'"]
+    make judge-ablation PAIRS=... STREAMS=... [ARGS="--only 'English: expressions' 'roles: en'"]
 
 Each row of bench/results/judge_ablation.jsonl has one part switched off: texts are read and
 compared anew, the trees are fitted anew, with the judge's opinions and without them, on the pairs
@@ -189,7 +189,6 @@ _PARTS |= {
     "Japanese: function words": _calls("ja", ("japanese.read", "function_words", lambda *_: ())),
     "English: expressions": _calls("en", ("english.tags", "joined", _same)),
     "English: function words": _calls("en", ("english.read", "function_words", lambda *_: ())),
-    "English: times": _calls("en", ("english.clauses", "Parse._timed", lambda *_: False)),
 }
 _FINDINGS = tuple(name for name in NAMES if name.startswith("finding_"))
 _ROLES = ("roles_agree", "heads_agree", "predicate_paired", "rest_predicates", "soft", "moved")

@@ -22,12 +22,8 @@ OVER = {
     READING + name
     for name in (
         "chinese/words.py word_parts",
-        "english/closing.py _close",
-        "english/phrases.py _phrase",
         "english/tags.py _open_tag",
         "english/tags.py _verb_or_noun",
-        "english/verbs.py _auxiliary",
-        "english/verbs.py _verb",
         "japanese/phrases.py _after_compound",
         "japanese/predicates.py predicate",
         "japanese/voice.py resolve",

@@ -53,13 +53,8 @@ SAME = {
         ("Olga got elected in May", "Olga was elected in May"),
         ("The parcel gets delivered by drone", "The parcel is delivered by drone"),
     ],
-    "required for and by": [
-        ("A license is required for the plugin", "The plugin requires a license"),
+    "needed by": [
         ("Unit R-14 needs a fuse", "A fuse is needed by unit R-14"),
-    ],
-    "allergy": [
-        ("Mia has a nut allergy", "Mia is allergic to nuts"),
-        ("Mia has no nut allergy", "Mia is not allergic to nuts"),
     ],
     "idiom of denial": [
         ("He never fails to greet the guard", "He always greets the guard"),
@@ -71,7 +66,6 @@ SAME = {
     ],
     "support verb with an article": [
         ("Anna made the decision to move", "Anna decided to move"),
-        ("Tom owns two cats", "Tom has two cats"),
     ],
     "articles": [
         ("A user opened the ticket", "The user opened a ticket"),
@@ -150,9 +144,7 @@ SAME = {
     ],
     "other denials": [
         ("The box has no lid", "The box does not have a lid"),
-        ("The box is without a lid", "The box has no lid"),
         ("The job failed to start", "The job did not start"),
-        ("The script lacks a header", "The script has no header"),
         ("Neither Ann nor Bob smokes", "Ann and Bob do not smoke"),
         ("Turn off the light", "Turn the light off"),
     ],

@@ -100,11 +100,8 @@ CATENATIVES: dict[str, tuple[str, str, bool]] = {
     "forget": ("forget", "", True),
 }
 GERUND_DENIERS = frozenset({"stop", "avoid", "quit", "cease", "refrain", "prevent", "discontinue"})
-LIKE_HAVING = frozenset({"contain", "feature", "own", "possess"})
 REPORTING = GRAMMAR.words("reporting")
 
-CREATURES = GRAMMAR.words("creatures")
-"""What can do something by itself, so that "a dog running" may be the dog's."""
 NUMBERED = GRAMMAR.words("numbered")
 """What is told apart by a number, and might else be read as an order."""
 POINTING = listed("the this that these those")

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from itertools import compress
 
 from totonoe_core.text.reading.english import closed
-from totonoe_core.text.reading.english.clauses import Parse
+from totonoe_core.text.reading.english.parts import Parse
 from totonoe_core.text.reading.model import FunctionKind, FunctionWord, PieceType
 
 IGNORED = {

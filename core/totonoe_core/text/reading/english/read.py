@@ -2,7 +2,7 @@
 
     words    single words: lemma, forms, key, what a prefix denies
     tags     tokens, fixed expressions, parts of speech
-    clauses  roles, heads, scope of denial, modality, tense
+    parts    roles, heads, scope of denial, modality, tense
 
 There is no model behind it: closed classes, word lists, endings and position. What it cannot tell
 it leaves open (role "" or no head), which binds the order.
@@ -14,8 +14,8 @@ from collections import Counter
 from itertools import compress
 
 from totonoe_core.text.reading.english import closed, words
-from totonoe_core.text.reading.english.clauses import Parse
 from totonoe_core.text.reading.english.function_words import function_words
+from totonoe_core.text.reading.english.parts import Parse
 from totonoe_core.text.reading.english.tags import tagged
 from totonoe_core.text.reading.english.tokens import Token
 from totonoe_core.text.reading.english.words import keyed
