@@ -89,7 +89,7 @@ proto: $(VENV)/.dev
 test-postgres: $(VENV)/.kernels
 	TOTONOE_TEST_STORE=postgresql $(BIN)/python -m pytest $(PARALLEL) $(addprefix tests/core/test_,$(addsuffix .py,\
 		changes check consolidating decide dismissing episodes expiry external_ids folding forgetting growing history \
-		known merging near neighbors races replaying resolve sessions shown superseding tidying tombstones \
+		known merging near neighbors races recalled_by replaying resolve sessions shown superseding tidying tombstones \
 		undo_conflicts undoing why_not words_only)) tests/core/test_postgres.py tests/core/test_postgres_faults.py \
 		tests/fault/test_postgres_crash.py \
 		tests/server/test_store_option.py tests/server/test_two_daemons.py

@@ -1,4 +1,4 @@
-"""Bulk reads of rows for an Audit; each row that is used is checked against its crc."""
+"""Bulk reads of figures and links; each row that is used is checked against its crc."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from totonoe_core.store.postgres.session import Session
 
 
 class Figures:
-    """Reads of an Audit on one collection's file."""
+    """Reads of an Audit and of recalls on one collection."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
@@ -71,3 +71,16 @@ class Figures:
         ):
             _, _, _, answer, time_us = rows.check(row, "reply")
             yield answer, time_us
+
+    def recalled_by(self, row: int) -> list[tuple[str, int]]:
+        """Return (agent, time in us) of the kept Recalls with a row in their hits, newest first.
+
+        Bad ones are left out.
+        """
+        found = self._session.execute(
+            "SELECT number, agent_id, time_us, hits, crc FROM recall_event WHERE uid = $1 "
+            # As text: damaged hits would end the read of JSON.
+            "AND position(? in ',' || translate(hits, '[] ', '') || ',') > 0 ORDER BY number DESC",
+            (f",{row},",),
+        )
+        return [(one[1], one[2]) for one in found if rows.is_sound(one, "recall_event")]
