@@ -6,10 +6,13 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
+from support.engines import opened
 from support.waits import wait_s
+from totonoe_core.domain.queries import RecallMode, RecallQuery
 from totonoe_core.text.reading import loading
 from totonoe_core.text.reading.read import read
 
@@ -76,3 +79,21 @@ def test_load_that_fails_is_begun_again_by_the_next_text(monkeypatch) -> None:
     assert loader is not None
     loader.join(wait_s())
     assert loading.begin_for("雨が降る。") is None
+
+
+def test_recall_loads_the_lists_of_its_query_before_anything_is_saved(tmp_path: Path) -> None:
+    with opened(tmp_path) as store:
+        store.recall(RecallQuery("anna", "你住在哪里", mode=RecallMode.LEXICAL))
+        loader = loading._begun["zh"]
+    loader.join(wait_s())
+
+
+def test_listed_words_are_looked_up_once_on_a_machine(monkeypatch, tmp_path: Path) -> None:
+    from totonoe_core.text.reading.japanese import words
+
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    listed = ("雨が降る", "ご飯")
+    found = words._normal_forms(listed)
+    assert ["".join(parts) for parts in found] == ["雨が降る", "御飯"]
+    monkeypatch.setattr(words, "_morphemes", None)
+    assert words._normal_forms(listed) == found

@@ -286,6 +286,8 @@ class Collection:
         info = self._state.published
         dimension = self.vectors.dimension(query.vector)
         given = validate.recall(query, dimension)
+        # Who asks in a language saves in it as a rule, and hits are compared with one another.
+        loading.begin_for(query.text)
         if given is not None:
             keys = self._key_vectors.embedded(self._state.index)
             return then(keys, lambda _: ask(given, info.model_number, ""))

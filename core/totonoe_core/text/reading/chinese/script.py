@@ -49,13 +49,14 @@ def _converter() -> opencc.OpenCC:
 
 @once
 def _traditional_table() -> dict[int, str]:
-    convert = _converter().convert
-    table = {}
-    for code in (*range(0x3400, 0xA000), *range(0xF900, 0xFB00)):
-        simplified = convert(chr(code))
-        if simplified != chr(code) and len(simplified) == 1:
-            table[code] = simplified
-    return table
+    codes = (*range(0x3400, 0xA000), *range(0xF900, 0xFB00))
+    # All at once, a tenth of the time: no phrase spans lines, so each is converted by itself.
+    alone = _converter().convert("\n".join(map(chr, codes))).split("\n")
+    return {
+        code: simplified
+        for code, simplified in zip(codes, alone, strict=True)
+        if simplified != chr(code) and len(simplified) == 1
+    }
 
 
 @cache

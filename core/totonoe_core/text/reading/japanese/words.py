@@ -7,20 +7,26 @@ sees function words by their base only.
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import threading
+from collections.abc import Sequence
 from functools import cache
+from hashlib import blake2b
+from importlib.metadata import version
 from typing import Any, Final
 
 from totonoe_core.base import heap
 from totonoe_core.base.once import once
+from totonoe_core.base.prepared import mapped
 from totonoe_core.text.lexicon import lexicon
 from totonoe_core.text.reading.japanese.grammar import words_of
 from totonoe_core.text.reading.values.find import Value, find_values
 
 # Sudachi takes 49,149 bytes at once; a code point has at most four.
 _SLICE_MAX: Final = 12_000
+_PACKAGES: Final = ("sudachidict-small", "sudachipy")
 
 NOUN: Final = "noun"
 WHEN: Final = "when"  # a noun that also stands as an adverb: today, many
@@ -221,16 +227,31 @@ def _listed() -> tuple[dict[str, str], dict[str, list[tuple[str, ...]]]]:
     joined: dict[str, list[tuple[str, ...]]] = {}
     # Sorted: of two spellings of one word the first gives the key, the same in every process.
     listed = (*lists.representatives, *lists.near_groups, *lists.opposite_keys)
-    for word in (*listed, *sorted(lists.light)):
-        parts = tuple(each.normalized_form() for _, each in _morphemes(word))
+    listed = (*listed, *sorted(lists.light))
+    for word, parts in zip(listed, _normal_forms(listed), strict=True):
         keys.setdefault("".join(parts), lists.key(word))
         if len(parts) > 1:
             joined.setdefault(parts[0], []).append(parts)
     for expressions in joined.values():
         expressions.sort(key=len, reverse=True)
-    # To look all of them up touched 50 MB of the dictionary.
-    heap.unmap(".dic")
     return keys, joined
+
+
+def _normal_forms(listed: Sequence[str]) -> list[tuple[str, ...]]:
+    """Return the normal forms of the morphemes of each word.
+
+    They are looked up once on a machine: 60 ms of CPU, which the first Japanese text would wait
+    for, and 50 MB of the dictionary.
+    """
+
+    def look_up() -> bytes:
+        found = [[each.normalized_form() for _, each in _morphemes(word)] for word in listed]
+        heap.unmap(".dic")
+        return json.dumps(found).encode()
+
+    depends_on = (*listed, *(version(package) for package in _PACKAGES))
+    digest = blake2b("\n".join(depends_on).encode(), digest_size=8).hexdigest()
+    return [tuple(parts) for parts in json.loads(bytes(mapped(f"listed-ja-{digest}", look_up)))]
 
 
 def words(text: str) -> list[Word]:
