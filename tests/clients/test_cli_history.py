@@ -183,8 +183,8 @@ def test_history_tells_who_changed_what_and_why(run: Run) -> None:
         "revision 2, Remember, 3d ago",
         "  content: The port is 80.",
         "  linked: related mem_9 (confidence 0.50)",
-        "Recalled since the last consolidation: anna 3 times, last 3d ago; nobody 1 time, "
-        "last 3d ago; others 2 times.",
+        "Recalled since the last consolidation: anna 3 times, last 3d ago; an agent without a "
+        "name 1 time, last 3d ago; others 2 times.",
         "More with: totonoe history mem_1 --limit 3 --page-token t",
     ]
     assert (requests[0].memory_id, requests[0].page_size) == ("mem_1", 3)
