@@ -206,7 +206,7 @@ def test_recall_sends_filter_and_reads_hits(call: Call) -> None:
                     vector_rank=1,
                 ),
                 pb.Hit(memory=MEMORY, relevance=0.5, lexical_similarity=0.5, lexical_rank=1),
-                pb.Hit(memory=MEMORY, relevance=0.2),
+                pb.Hit(memory=MEMORY, relevance=0.2, context=0.1),
             ],
             arms=["vector", "lexical"],
             vector_search="exact",
@@ -238,6 +238,7 @@ def test_recall_sends_filter_and_reads_hits(call: Call) -> None:
     assert request.filter.created.from_time.ToDatetime(tzinfo=UTC) == moment
     assert dict(request.filter.attributes) == {"level": "turn"}
     assert [hit.relevance for hit in answer.hits] == [0.7, 0.5, 0.2]
+    assert [hit.context for hit in answer.hits] == [0.0, 0.0, 0.1]
     assert answer.hits[0].memory.created_time == moment
     assert (answer.arms, answer.filtered_count) == (("vector", "lexical"), 12)
 

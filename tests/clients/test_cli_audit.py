@@ -172,6 +172,15 @@ def test_why_not_shows_conditions_arms_and_words(run: Run) -> None:
     assert not recall.diversity.enabled
 
 
+def test_why_not_says_what_neighbours_add_to_the_relevance(run: Run) -> None:
+    answer = standing("CAME", place=2, relevance=0.41, context=0.15)
+    lines = run("why-not", "mem_1", "pump", WhyNot=answering(answer)).stdout.splitlines()
+    told = "Its relevance is 0.410: 0.260 of its own, and 0.150 from its neighbours in the thread."
+    assert told in lines
+    alone = standing("CAME", place=2, relevance=0.41)
+    assert "neighbours" not in run("why-not", "mem_1", "pump", WhyNot=answering(alone)).stdout
+
+
 def test_why_not_of_what_is_not_there_fails(run: Run) -> None:
     answer = pb.WhyNotResponse(outcome=pb.WHY_NOT_OUTCOME_NOT_THERE, memory_id="mem_1", k=10)
     result = run("why-not", "mem_1", "-", stdin="pump\n", WhyNot=answering(answer))

@@ -292,8 +292,8 @@ def test_json_of_hit_is_the_memory_and_its_reasons() -> None:
     assert [hit["relevance"] for hit in hits] == [0.5, 0.25, 0.0]
     assert (hits[0]["memory_id"], hits[0]["content"]) == ("mem_1", "ポートは8080")
     assert set(hits[0]) == MEMORY_FIELDS | {
-        "relevance", "cosine_similarity", "lexical_similarity", "vector_rank", "lexical_rank",
-        "fused_rank", "diversity", "effective_confidence", "also", "also_count",
+        "relevance", "context", "cosine_similarity", "lexical_similarity", "vector_rank",
+        "lexical_rank", "fused_rank", "diversity", "effective_confidence", "also", "also_count",
         "updated_by", "contradicted_by", "outdated",
     }  # fmt: skip
 

@@ -96,7 +96,7 @@ def test_best_by_words_are_the_first_of_all_sorted_with_ties_by_slot(limit: int)
     mask = np.ones(2 * len(texts), np.bool_)
     weight, _ = bm25(index, query_terms("w1 w2 w3"), arrays.view().column("term_count"), mask)
     order = sorted(np.flatnonzero(weight).tolist(), key=lambda slot: (-weight[slot], slot))
-    found, _ = by_words(arrays.view(), index, "w1 w2 w3", mask, limit)
+    found, _ = by_words(arrays.view(), index, query_terms("w1 w2 w3"), mask, limit)
     assert len(order) > limit or limit >= 60
     assert found.slots.tolist() == order[:limit]
     np.testing.assert_array_equal(found.similarity, weight[order[:limit]])

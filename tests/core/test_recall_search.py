@@ -209,9 +209,10 @@ def test_hits_explain_both_arms_and_their_relevance(filled: Store) -> None:
         assert hit.diversity is DiversityEffect.NONE
         assert (hit.lexical_rank > 0) <= (hit.lexical_similarity > 0)
         assert 0.0 <= hit.lexical_similarity <= 1.0
-        assert hit.vector_rank or hit.lexical_rank, "a hit comes from an arm"
+        assert hit.vector_rank or hit.lexical_rank or hit.context, "from an arm, or beside such"
         fit = (max(0.0, hit.cosine_similarity) + 2.0 * hit.lexical_similarity) / 3.0
-        assert hit.relevance == pytest.approx(fit, abs=1e-12)
+        assert hit.relevance == pytest.approx(fit + hit.context, abs=1e-12)
+        assert hit.context == 0.0 or hit.memory.fields.thread_id
         relevances.append(hit.relevance)
     words = {hit.lexical_rank for hit in found.hits} - {0}
     assert len(words) > 5

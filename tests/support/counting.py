@@ -41,7 +41,7 @@ from totonoe_core.guard import cosines, traits, verdict
 from totonoe_core.index.arrays import View
 from totonoe_core.index.hnsw import Graph
 from totonoe_core.index.prefix import Prefix
-from totonoe_core.kernels import bm25, cosine
+from totonoe_core.kernels import bm25, context, cosine
 
 NAMES = frozenset(
     (
@@ -80,6 +80,7 @@ _FUNCTIONS: tuple[tuple[Any, str, Said], ...] = (
         lambda given, _: {"scans": 1, "slots_scored": int(np.count_nonzero(given[1]))},
     ),
     (bm25, "bm25_into", _one("scans")),
+    (context, "context_into", _one("scans")),
     (traits, "traits_of", _one("texts_read")),
     (verdict, "compare", _one("texts_compared")),
 )

@@ -33,6 +33,29 @@ def bm25(
     return weights, [value / total if total else 0.0 for value in held]
 
 
+def context_coverage(
+    texts: Sequence[Sequence[str]],
+    mask: Sequence[Any],
+    query: Mapping[str, float],
+    near: Sequence[Mapping[int, float]],
+) -> list[float]:
+    """Share of the query's idf that each text holds, or at its share one of those near it does."""
+    live = [text for text, passes in zip(texts, mask, strict=True) if passes]
+    held, total = [0.0] * len(texts), 0.0
+    for term, factor in query.items():
+        having = sum(term in text for text in live)
+        idf = factor * math.log(1 + (max(1, len(live)) - having + 0.5) / (having + 0.5))
+        total += idf
+        for slot, text in enumerate(texts):
+            if mask[slot]:
+                lent = [
+                    share for other, share in near[slot].items()
+                    if mask[other] and term in texts[other]
+                ]  # fmt: skip
+                held[slot] += idf * (1.0 if term in text else max(lent, default=0.0))
+    return [value / total if total else 0.0 for value in held]
+
+
 def cosine_pairs(
     vectors: Any, distance_below: float, changed: Collection[int] | None = None
 ) -> dict[Pair, float]:

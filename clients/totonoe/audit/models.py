@@ -92,8 +92,8 @@ class WhyNot:
         If diversity lowered it: the hit before it that it is nearest to, and their cosine.
     budget : str
         If it is over budget: what had its share of places.
-    relevance : float
-        How well it fits the query, as that of a hit.
+    relevance, context : float
+        How well it fits the query, and what of it its neighbours add, as those of a hit.
     """
 
     revision: int
@@ -119,6 +119,7 @@ class WhyNot:
     vector_search: str
     degraded_because: str
     relevance: float
+    context: float
 
 
 @dataclass(frozen=True, slots=True)

@@ -391,9 +391,10 @@ class Hit:
     """One recalled memory with the reasons for its place. A rank of 0: not in that arm.
 
     `relevance`, 0 to 1, is what hits are ordered by before diversity: the weighted mean of cosine
-    (weight 1) and lexical similarity (weight 2), or the one of them that was computed. Found
-    memories that are probably the same are folded under the newest of them: `also`, the best five
-    of `also_count`; the relevance is that of the best one.
+    (weight 1) and lexical similarity (weight 2), or the one of them that was computed. `context` is
+    what of it the neighbours in its thread add: what it lacks itself and they have counts in part.
+    Found memories that are probably the same are folded under the newest of them: `also`, the best
+    five of `also_count`; the relevance is that of the best one.
 
     Live memories that are linked as newer than it (`updated_by`), that are linked as contradicting
     it (`contradicted_by`), or that update another copy of it (`outdated`): at most three each,
@@ -402,6 +403,7 @@ class Hit:
 
     memory: Memory
     relevance: float
+    context: float
     cosine_similarity: float | None
     lexical_similarity: float | None
     vector_rank: int

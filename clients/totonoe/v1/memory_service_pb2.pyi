@@ -419,7 +419,7 @@ class OtherMemory(_message.Message):
     def __init__(self, memory_id: _Optional[str] = ..., age: _Optional[str] = ..., snippet: _Optional[str] = ...) -> None: ...
 
 class Hit(_message.Message):
-    __slots__ = ("memory", "cosine_similarity", "lexical_similarity", "vector_rank", "lexical_rank", "fused_rank", "diversity", "effective_confidence", "relevance", "also", "also_count", "updated_by", "contradicted_by", "outdated")
+    __slots__ = ("memory", "cosine_similarity", "lexical_similarity", "vector_rank", "lexical_rank", "fused_rank", "diversity", "effective_confidence", "relevance", "also", "also_count", "updated_by", "contradicted_by", "outdated", "context")
     MEMORY_FIELD_NUMBER: _ClassVar[int]
     COSINE_SIMILARITY_FIELD_NUMBER: _ClassVar[int]
     LEXICAL_SIMILARITY_FIELD_NUMBER: _ClassVar[int]
@@ -434,6 +434,7 @@ class Hit(_message.Message):
     UPDATED_BY_FIELD_NUMBER: _ClassVar[int]
     CONTRADICTED_BY_FIELD_NUMBER: _ClassVar[int]
     OUTDATED_FIELD_NUMBER: _ClassVar[int]
+    CONTEXT_FIELD_NUMBER: _ClassVar[int]
     memory: _types_pb2.Memory
     cosine_similarity: float
     lexical_similarity: float
@@ -448,7 +449,8 @@ class Hit(_message.Message):
     updated_by: _containers.RepeatedCompositeFieldContainer[OtherMemory]
     contradicted_by: _containers.RepeatedCompositeFieldContainer[OtherMemory]
     outdated: _containers.RepeatedCompositeFieldContainer[OtherMemory]
-    def __init__(self, memory: _Optional[_Union[_types_pb2.Memory, _Mapping]] = ..., cosine_similarity: _Optional[float] = ..., lexical_similarity: _Optional[float] = ..., vector_rank: _Optional[int] = ..., lexical_rank: _Optional[int] = ..., fused_rank: _Optional[int] = ..., diversity: _Optional[_Union[DiversityEffect, str]] = ..., effective_confidence: _Optional[float] = ..., relevance: _Optional[float] = ..., also: _Optional[_Iterable[_Union[FoldedHit, _Mapping]]] = ..., also_count: _Optional[int] = ..., updated_by: _Optional[_Iterable[_Union[OtherMemory, _Mapping]]] = ..., contradicted_by: _Optional[_Iterable[_Union[OtherMemory, _Mapping]]] = ..., outdated: _Optional[_Iterable[_Union[OtherMemory, _Mapping]]] = ...) -> None: ...
+    context: float
+    def __init__(self, memory: _Optional[_Union[_types_pb2.Memory, _Mapping]] = ..., cosine_similarity: _Optional[float] = ..., lexical_similarity: _Optional[float] = ..., vector_rank: _Optional[int] = ..., lexical_rank: _Optional[int] = ..., fused_rank: _Optional[int] = ..., diversity: _Optional[_Union[DiversityEffect, str]] = ..., effective_confidence: _Optional[float] = ..., relevance: _Optional[float] = ..., also: _Optional[_Iterable[_Union[FoldedHit, _Mapping]]] = ..., also_count: _Optional[int] = ..., updated_by: _Optional[_Iterable[_Union[OtherMemory, _Mapping]]] = ..., contradicted_by: _Optional[_Iterable[_Union[OtherMemory, _Mapping]]] = ..., outdated: _Optional[_Iterable[_Union[OtherMemory, _Mapping]]] = ..., context: _Optional[float] = ...) -> None: ...
 
 class RecallResponse(_message.Message):
     __slots__ = ("revision", "hits", "arms", "degraded_because", "vector_search", "filtered_count", "as_of_revision")
@@ -499,7 +501,7 @@ class ArmStanding(_message.Message):
     def __init__(self, similarity: _Optional[float] = ..., rank: _Optional[int] = ..., depth: _Optional[int] = ..., candidate: _Optional[bool] = ...) -> None: ...
 
 class WhyNotResponse(_message.Message):
-    __slots__ = ("revision", "outcome", "memory_id", "k", "place", "unmet", "status", "superseded_by", "confidence", "effective_confidence", "vector", "lexical", "missing_words", "fused_rank", "candidate_count", "passing_count", "diversity", "near_id", "near_similarity", "budget", "vector_search", "degraded_because", "relevance")
+    __slots__ = ("revision", "outcome", "memory_id", "k", "place", "unmet", "status", "superseded_by", "confidence", "effective_confidence", "vector", "lexical", "missing_words", "fused_rank", "candidate_count", "passing_count", "diversity", "near_id", "near_similarity", "budget", "vector_search", "degraded_because", "relevance", "context")
     REVISION_FIELD_NUMBER: _ClassVar[int]
     OUTCOME_FIELD_NUMBER: _ClassVar[int]
     MEMORY_ID_FIELD_NUMBER: _ClassVar[int]
@@ -523,6 +525,7 @@ class WhyNotResponse(_message.Message):
     VECTOR_SEARCH_FIELD_NUMBER: _ClassVar[int]
     DEGRADED_BECAUSE_FIELD_NUMBER: _ClassVar[int]
     RELEVANCE_FIELD_NUMBER: _ClassVar[int]
+    CONTEXT_FIELD_NUMBER: _ClassVar[int]
     revision: int
     outcome: WhyNotOutcome
     memory_id: str
@@ -546,7 +549,8 @@ class WhyNotResponse(_message.Message):
     vector_search: str
     degraded_because: str
     relevance: float
-    def __init__(self, revision: _Optional[int] = ..., outcome: _Optional[_Union[WhyNotOutcome, str]] = ..., memory_id: _Optional[str] = ..., k: _Optional[int] = ..., place: _Optional[int] = ..., unmet: _Optional[_Iterable[_Union[UnmetCondition, _Mapping]]] = ..., status: _Optional[_Union[_types_pb2.Status, str]] = ..., superseded_by: _Optional[str] = ..., confidence: _Optional[float] = ..., effective_confidence: _Optional[float] = ..., vector: _Optional[_Union[ArmStanding, _Mapping]] = ..., lexical: _Optional[_Union[ArmStanding, _Mapping]] = ..., missing_words: _Optional[_Iterable[str]] = ..., fused_rank: _Optional[int] = ..., candidate_count: _Optional[int] = ..., passing_count: _Optional[int] = ..., diversity: _Optional[_Union[DiversityEffect, str]] = ..., near_id: _Optional[str] = ..., near_similarity: _Optional[float] = ..., budget: _Optional[str] = ..., vector_search: _Optional[str] = ..., degraded_because: _Optional[str] = ..., relevance: _Optional[float] = ...) -> None: ...
+    context: float
+    def __init__(self, revision: _Optional[int] = ..., outcome: _Optional[_Union[WhyNotOutcome, str]] = ..., memory_id: _Optional[str] = ..., k: _Optional[int] = ..., place: _Optional[int] = ..., unmet: _Optional[_Iterable[_Union[UnmetCondition, _Mapping]]] = ..., status: _Optional[_Union[_types_pb2.Status, str]] = ..., superseded_by: _Optional[str] = ..., confidence: _Optional[float] = ..., effective_confidence: _Optional[float] = ..., vector: _Optional[_Union[ArmStanding, _Mapping]] = ..., lexical: _Optional[_Union[ArmStanding, _Mapping]] = ..., missing_words: _Optional[_Iterable[str]] = ..., fused_rank: _Optional[int] = ..., candidate_count: _Optional[int] = ..., passing_count: _Optional[int] = ..., diversity: _Optional[_Union[DiversityEffect, str]] = ..., near_id: _Optional[str] = ..., near_similarity: _Optional[float] = ..., budget: _Optional[str] = ..., vector_search: _Optional[str] = ..., degraded_because: _Optional[str] = ..., relevance: _Optional[float] = ..., context: _Optional[float] = ...) -> None: ...
 
 class GetRequest(_message.Message):
     __slots__ = ("collection", "agent_id", "ids", "include_vectors", "as_of", "follow_superseded", "touch")

@@ -99,9 +99,10 @@ class OtherMemory:
 class Hit:
     """One found memory and the reasons for its place. Ranks count from 1; 0 means absent.
 
-    Hits are ordered by `relevance`, 0..1, before diversity; see `search.relevance`. It is that of
-    the best one if others are folded under this hit: `also_count`, of which `also` has the
-    FOLDED_HITS_MAX best.
+    Hits are ordered by `relevance`, 0..1, before diversity; see `search.relevance`. `context` is
+    what of it the neighbours in its thread add; see `search.context`. Both are those of the best
+    one if others are folded under this hit: `also_count`, of which `also` has the FOLDED_HITS_MAX
+    best.
 
     `updated_by`, `contradicted_by` and `outdated` are live memories that are linked as newer, that
     are linked as contradicting, or that update another copy of the hit: at most KNOWN_PER_HIT_MAX
@@ -110,6 +111,7 @@ class Hit:
 
     memory: Memory
     relevance: float
+    context: float
     cosine_similarity: float | None
     lexical_similarity: float | None
     vector_rank: int

@@ -31,6 +31,7 @@ def warm_up() -> float:
     # Imported here, so that a caller times the compilation and can report it.
     from totonoe_core.kernels import (
         bm25,
+        context,
         cosine,
         diversity,
         hashing,
@@ -71,7 +72,7 @@ def warm_up() -> float:
         _warm_up_trees(trees, rows, mask)
         _warm_up_diversity(diversity, block)
         jaccard.rows_above(indptr, values, rows, rows, 0, values, 0.5, out_rows, out64)
-        _warm_up_postings(postings, bm25, mask, rows)
+        _warm_up_postings(postings, bm25, context, mask, rows)
         _warm_up_posting_lists(posting_lists, mask, rows)
         _warm_up_masks(masks, mask, rows)
         hashing.hash_terms(mask, values, np.empty(1, dtype=np.int64))
@@ -145,7 +146,9 @@ def _warm_up_diversity(diversity: ModuleType, block: Float32) -> None:
     diversity.pick(relevance, block, codes, room, 0.5, 0.8, 0.5, picked, budgets)
 
 
-def _warm_up_postings(postings: ModuleType, bm25: ModuleType, mask: UInt8, counts: Int32) -> None:
+def _warm_up_postings(
+    postings: ModuleType, bm25: ModuleType, context: ModuleType, mask: UInt8, counts: Int32
+) -> None:
     hashes, keys, heads, tails = np.zeros((4, 2), dtype=np.int64)
     ids, touched, repeats, seen, room, last, slots, found = np.zeros((8, 2), dtype=np.int32)
     levels, frequencies = np.zeros((2, 2), dtype=np.uint8)
@@ -161,6 +164,11 @@ def _warm_up_postings(postings: ModuleType, bm25: ModuleType, mask: UInt8, count
     factors = np.ones(1)
     args = (factors, counts, mask, slots, frequencies, weight, coverage)
     bm25.bm25_into(pool, heads[:1], one, *args)
+    near, held = np.zeros((2, 1), np.int32), np.zeros(2, np.uint8)
+    scratch = (slots, frequencies, held)
+    context.context_into(
+        pool, heads[:1], one, factors, mask, counts, near, factors, *scratch, weight
+    )
     postings.count_shared(pool, heads[:1], one, mask, slots, frequencies, seen * 0, found)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,7 +16,6 @@ from totonoe_core.index.lexical import InvertedIndex, bm25
 from totonoe_core.index.masks import Mask
 from totonoe_core.index.prefix import SLACK
 from totonoe_core.kernels.cosine import nearest_rows, similarity64_rows
-from totonoe_core.text.query_terms import query_terms
 
 _SLACK = 2 * SLACK
 """Twice the bound on the float32 error of a similarity: no nearest one is lost to rounding."""
@@ -130,13 +130,13 @@ def _ranked(
 
 
 def by_words(
-    view: View, index: InvertedIndex, text: str, mask: Mask, limit: int
+    view: View, index: InvertedIndex, terms: Mapping[str, float], mask: Mask, limit: int
 ) -> tuple[Ranking, NDArray[np.float64]]:
     """Return the `limit` slots of the highest BM25 weight, ties by row number.
 
-    Also returns every slot's term coverage, 0..1.
+    Also returns every slot's term coverage, 0..1. `terms` are the query's, with their weights.
     """
-    weight, coverage = bm25(index, query_terms(text), view.column("term_count"), mask)
+    weight, coverage = bm25(index, terms, view.column("term_count"), mask)
     slots = np.flatnonzero(weight > 0.0).astype(np.int64)
     if len(slots) > limit:
         # With 4-grams most slots hold a term: only the best are sorted, including ties at the cut.

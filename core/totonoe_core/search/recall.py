@@ -18,9 +18,11 @@ from totonoe_core.index.hnsw import Graph
 from totonoe_core.index.keys import Keys
 from totonoe_core.search import arms, diversity
 from totonoe_core.search.arms import Ranking
+from totonoe_core.search.context import Context, Threads
 from totonoe_core.search.folding import Partners, fold
 from totonoe_core.search.newer import Hits
 from totonoe_core.search.relevance import ranks, relevance
+from totonoe_core.text.query_terms import query_terms
 from totonoe_core.text.tokens import has_identifier
 
 CANDIDATES_MIN = 50
@@ -35,6 +37,7 @@ class Ranked:
 
     slot: int
     relevance: float
+    context: float
     cosine_similarity: float | None
     lexical_similarity: float | None
     vector_rank: int
@@ -61,8 +64,11 @@ class Candidates:
     Attributes
     ----------
     slots, relevance : int64[n], float64[n]
-        Candidates of both arms with at least the query's `min_relevance`, and it, descending. Of
-        folded ones the shown slot stands here, with the relevance of the best.
+        Candidates of both arms, and with a text their neighbours (`search.context`), that have at
+        least the query's `min_relevance`, and it, descending. Of folded ones the shown slot stands
+        here, with the relevance of the best.
+    context : float64[n]
+        What neighbours add to the relevance.
     by_vector, by_words : int64[m]
         Slots of each arm, best first; empty if it did not run.
     vector_depth, words_depth : int
@@ -77,6 +83,7 @@ class Candidates:
 
     slots: NDArray[np.int64]
     relevance: NDArray[np.float64]
+    context: NDArray[np.float64]
     by_vector: NDArray[np.int64]
     by_words: NDArray[np.int64]
     vector_depth: int
@@ -119,14 +126,20 @@ def candidates(
         graph = graph if usable else None
         by_vector, how = arms.by_vector(view, vector, mask, depth, graph, index.keys)
         ran.append("vector")
+    terms: Mapping[str, float] = {}
     if query.text and query.mode is not RecallMode.VECTOR:
-        words, coverage = arms.by_words(view, index.terms, query.text, mask, words_depth)
+        terms = query_terms(query.text)
+        words, coverage = arms.by_words(view, index.terms, terms, mask, words_depth)
         by_words = words.slots
         ran.append("lexical")
     slots, cosines = _joined(view, index.keys, vector, by_vector, by_words)
-    fit = relevance(
-        cosines if "vector" in ran else None, None if coverage is None else coverage[slots]
-    )
+    compared = vector if "vector" in ran else None
+    asked = _Asked(index, view, mask, compared, terms, coverage)
+    threads = asked.threads(slots)
+    if threads is not None:
+        slots = threads.with_near(slots)
+        cosines = None if vector is None else _cosines(view, index.keys, vector, slots)
+    fit, context = asked.fit(slots, cosines, threads)
     # The cosine orders slots of equal relevance, since every cosine below 0 counts as 0.
     nearness = np.zeros(len(slots)) if cosines is None else cosines
     order = np.lexsort((view.take("row", slots), -nearness, -fit))
@@ -143,6 +156,7 @@ def candidates(
     return Candidates(
         slots[shown],
         fit[best],
+        context[best],
         by_vector.slots,
         by_words,
         depth,
@@ -153,6 +167,78 @@ def candidates(
         how,
         also,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What slots are compared with: `None` in place of what an arm that did not run has.
+
+    Attributes
+    ----------
+    vector : float32[dim] or None
+        Of the query.
+    terms : mapping
+        Of the query, with their weights.
+    coverage : float64[view.count] or None
+        Term coverage of every slot.
+    """
+
+    index: CollectionIndex
+    view: View
+    mask: masks.Mask
+    vector: NDArray[np.float32] | None
+    terms: Mapping[str, float]
+    coverage: NDArray[np.float64] | None
+
+    def threads(self, slots: NDArray[np.int64]) -> Threads | None:
+        """Return the threads of slots. Without words the order is that of the vectors alone."""
+        if self.coverage is None:
+            return None
+        threads = Threads(self.view, self.mask, slots)
+        return threads if threads else None
+
+    def fit(
+        self,
+        slots: NDArray[np.int64],
+        cosines: NDArray[np.float64] | None,
+        threads: Threads | None,
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the relevance of ascending slots, and what of it their neighbours add."""
+        cosines = None if self.vector is None else cosines
+        coverage = None if self.coverage is None else self.coverage[slots]
+        own = relevance(cosines, coverage)
+        if threads is None:
+            return own, np.zeros(len(slots))
+        context = Context(self.view, threads, slots)
+        if self.vector is not None and cosines is not None:
+            cosines = context.cosines(self.vector, cosines)
+        raised = relevance(cosines, context.coverage(self.index.terms, self.terms, self.mask))
+        return raised, raised - own
+
+
+def fit_of(
+    index: CollectionIndex,
+    view: View,
+    query: RecallQuery,
+    vector: NDArray[np.float32] | None,
+    mask: masks.Mask,
+    found: Candidates,
+    slot: int,
+) -> tuple[float, float]:
+    """Return the relevance of one slot that passes, candidate or not, and what neighbours add.
+
+    The arguments are those of `candidates` and `found`, what it returned. Without an arm both are
+    0.
+    """
+    if not found.arms:
+        return 0.0, 0.0
+    vector = None if vector is None or "vector" not in found.arms else view.comparable(vector)
+    terms = {} if found.coverage is None else query_terms(query.text)
+    asked = _Asked(index, view, mask, vector, terms, found.coverage)
+    slots = np.array([slot], np.int64)
+    cosines = None if vector is None else _cosines(view, index.keys, vector, slots)
+    fit, context = asked.fit(slots, cosines, asked.threads(slots))
+    return float(fit[0]), float(context[0])
 
 
 def rank(
@@ -178,6 +264,7 @@ def rank(
     places = [place for place, _ in hits]
     chosen = found.slots[places]
     slots, relevances = chosen.tolist(), found.relevance[places].tolist()
+    contexts = found.context[places].tolist()
     cosines, coverages = [None] * len(slots), [None] * len(slots)
     if found.cosines is not None:
         compared = zip(
@@ -193,6 +280,7 @@ def rank(
                 Ranked(
                     slot=slots[at],
                     relevance=relevances[at],
+                    context=contexts[at],
                     cosine_similarity=cosines[at],
                     lexical_similarity=coverages[at],
                     vector_rank=vector_ranks[at],
@@ -262,10 +350,14 @@ def _joined(
     """
     if len(by_words):
         slots = np.union1d(by_vector.slots, by_words)
-        cosines = None if vector is None else arms.closeness(view, keys, vector, slots)
-    else:
-        order = np.argsort(by_vector.slots)
-        slots, cosines = by_vector.slots[order], by_vector.similarity[order]
-    if vector is None or cosines is None:
-        return slots, None
-    return slots, np.minimum(np.maximum(cosines, -1.0), 1.0)
+        return slots, None if vector is None else _cosines(view, keys, vector, slots)
+    order = np.argsort(by_vector.slots)
+    cosines = np.minimum(np.maximum(by_vector.similarity[order], -1.0), 1.0)
+    return by_vector.slots[order], None if vector is None else cosines
+
+
+def _cosines(
+    view: View, keys: Keys, vector: NDArray[np.float32], slots: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Return cosines of ascending slots, the nearer of text and key, clamped to [-1, 1]."""
+    return np.minimum(np.maximum(arms.closeness(view, keys, vector, slots), -1.0), 1.0)

@@ -31,8 +31,8 @@ from totonoe_core.search import arms
 from totonoe_core.search.filters import Unmet
 from totonoe_core.search.folding import Partners
 from totonoe_core.search.newer import Hits
-from totonoe_core.search.recall import Candidates, candidates, spread
-from totonoe_core.search.relevance import relevance
+from totonoe_core.search.recall import Candidates, candidates, fit_of, spread
+from totonoe_core.text.query_terms import query_terms
 from totonoe_core.text.tokens import tokens
 
 
@@ -107,8 +107,8 @@ class Standing:
         `unmet` conditions come before all else.
     place : int
         Among the hits, from 1; 0 if it is none. For EXCLUDED: the place that it would have.
-    relevance : float
-        Orders the hits, 0..1; see `search.relevance`.
+    relevance, context : float
+        Orders the hits, 0..1; see `search.relevance`. What of it its neighbours add.
     vector, lexical : ArmStanding or None
         `None` if the arm did not run.
     missing_words : tuple of str
@@ -116,7 +116,7 @@ class Standing:
     fused_rank : int
         Among the candidates of both arms, before diversity, from 1; 0 if it is none.
     candidate_count, passing_count : int
-        Candidates of both arms; memories that the filter lets through.
+        Candidates of both arms and their neighbours; memories that the filter lets through.
     diversity : DiversityEffect
         Effect of diversity on it.
     near_row, near_similarity : int, float
@@ -130,6 +130,7 @@ class Standing:
     outcome: Outcome
     place: int
     relevance: float
+    context: float
     vector: ArmStanding | None
     lexical: ArmStanding | None
     missing_words: tuple[str, ...]
@@ -228,7 +229,7 @@ def standing(
     place = next((at for at, (one, _) in enumerate(hits, 1) if one == fused_place), 0)
     by_vector = _in_vectors(index, view, vector, mask, found, slot)
     by_words = _in_words(index, view, query, mask, found, slot)
-    fit = _relevance(by_vector, by_words)
+    fit, context = fit_of(index, view, query, vector, mask, found, slot)
     if excluded:
         outcome = Outcome.EXCLUDED
     elif place:
@@ -250,6 +251,7 @@ def standing(
         outcome=outcome,
         place=place,
         relevance=fit,
+        context=context,
         vector=by_vector,
         lexical=by_words,
         missing_words=_missing_words(query.text, content),
@@ -323,19 +325,10 @@ def _in_words(
 ) -> ArmStanding | None:
     if found.coverage is None:
         return None
-    ranking, _ = arms.by_words(view, index.terms, query.text, mask, len(mask))
+    ranking, _ = arms.by_words(view, index.terms, query_terms(query.text), mask, len(mask))
     rank, depth = _place(ranking.slots, slot) + 1, found.words_depth
     candidate = bool(np.isin(slot, found.by_words))
     return ArmStanding(float(found.coverage[slot]), rank, depth, candidate)
-
-
-def _relevance(by_vector: ArmStanding | None, by_words: ArmStanding | None) -> float:
-    if by_vector is None and by_words is None:
-        return 0.0
-    cosine, coverage = (
-        None if arm is None else np.array([arm.similarity]) for arm in (by_vector, by_words)
-    )
-    return float(relevance(cosine, coverage)[0])
 
 
 def _missing_words(query: str, content: str) -> tuple[str, ...]:

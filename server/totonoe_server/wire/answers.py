@@ -253,6 +253,7 @@ def _hit_into_wire(message: memory_service_pb2.Hit, value: Hit, include_vector: 
     message.diversity = DIVERSITY_EFFECTS.to_wire(value.diversity)
     message.effective_confidence = value.effective_confidence
     message.relevance = value.relevance
+    message.context = value.context
     for one in value.also:
         folded = message.also.add(judgement=_judgement_to_wire(one.judgement))
         memory_into_wire(folded.memory, one.memory, include_vector)

@@ -31,7 +31,7 @@ _why_not_to_wire = encoder(
         for name in (
             *("place", "vector", "lexical", "missing_words", "fused_rank", "candidate_count"),
             *("passing_count", "diversity", "near_similarity", "budget", "vector_search"),
-            "relevance",
+            *("relevance", "context"),
         )
     },
 )

@@ -54,6 +54,12 @@ def why_not(answer: WhyNot) -> None:
     ]
     if rows:
         table(("arm", "similarity", "rank", "among its candidates"), rows)
+    if answer.context:
+        own = answer.relevance - answer.context
+        line(
+            f"Its relevance is {answer.relevance:.3f}: {own:.3f} of its own, and "
+            f"{answer.context:.3f} from its neighbours in the thread."
+        )
     if answer.missing_words:
         line(f"Words that it lacks: {', '.join(answer.missing_words)}")
     line(

@@ -83,7 +83,8 @@ def history(page: HistoryPage, show_all: bool) -> None:
 def recalls(page: HistoryPage) -> str:
     """Return who recalled a memory how often, in words; empty: nobody did."""
     said = [
-        f"{one.agent_id or 'an agent without a name'} {counted(one.count, 'time')}, last {_when(one.last_time)}"
+        f"{one.agent_id or 'an agent without a name'} {counted(one.count, 'time')}, "
+        f"last {_when(one.last_time)}"
         for one in page.recallers
     ]
     if page.other_recall_count:

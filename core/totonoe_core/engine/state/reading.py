@@ -249,6 +249,7 @@ def recalled(
         Hit(
             memory=memory,
             relevance=one.relevance,
+            context=one.context,
             cosine_similarity=one.cosine_similarity,
             lexical_similarity=one.lexical_similarity,
             vector_rank=one.vector_rank,

@@ -72,7 +72,10 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """A memory that questions ask for. `created_us` is `None` where the file has no time."""
+    """A memory that questions ask for. `created_us` is `None` where the file has no time.
+
+    `thread` is the conversation or document of which it is a part; empty if the file names none.
+    """
 
     id: str
     conv: str
@@ -80,6 +83,7 @@ class Told:
     speaker: str
     created_us: int | None
     text: str
+    thread: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,6 +251,7 @@ def _told(row: Row) -> Told:
         speaker=str(row.get("speaker") or ""),
         created_us=_time_us(row.get("time")),
         text=_content(row, "text"),
+        thread=str(row.get("thread") or ""),
     )
 
 

@@ -112,13 +112,14 @@ def _locomo(row: Row, into: Asked) -> None:
         created_us = _microseconds(talk[f"{key}_date_time"], "%I:%M %p on %d %B, %Y")
         for turn in turns:
             for place in _places(turn["dia_id"]):
-                _tell(into, _id(conv, place), conv, TURN, turn["speaker"], created_us, turn["text"])
+                told = (turn["speaker"], created_us, turn["text"], key)
+                _tell(into, _id(conv, place), conv, TURN, *told)
         noted = row.get("observation", {}).get(f"{key}_observation", {})
         for speaker, texts in noted.items():
             for number, (text, of) in enumerate(texts):
                 name = f"{conv}/observation {session[1]}.{speaker}.{number}"
                 observations[name] = set(_places(json.dumps(of)))
-                _tell(into, name, conv, OBSERVATION, speaker, created_us, text)
+                _tell(into, name, conv, OBSERVATION, speaker, created_us, text, key)
     for number, asked in enumerate(row["qa"]):
         places = {place for one in asked.get("evidence", ()) for place in _places(str(one))}
         evidence = {_id(conv, place) for place in places}
@@ -139,7 +140,8 @@ def _longmemeval(row: Row, into: Asked) -> None:
         created_us = _microseconds(date, "%Y/%m/%d (%a) %H:%M")
         for number, turn in enumerate(turns):
             name = f"{conv}/{session}.{number}"
-            _tell(into, name, conv, TURN, turn["role"], created_us, turn["content"])
+            told = (turn["role"], created_us, turn["content"], f"session_{session}")
+            _tell(into, name, conv, TURN, *told)
             if turn.get("has_answer"):
                 evidence.add(name)
     into.questions.append(
@@ -154,14 +156,21 @@ _READERS: dict[Benchmark, Callable[[Row, Asked], None]] = {
 
 
 def _tell(
-    into: Asked, id_: str, conv: str, level: str, speaker: str, created_us: int, text: str
+    into: Asked,
+    id_: str,
+    conv: str,
+    level: str,
+    speaker: str,
+    created_us: int,
+    text: str,
+    thread: str,
 ) -> None:
     text = text.encode()[: limits.CONTENT_BYTES_MAX].decode(errors="ignore")
     try:
         validate.text(text, "text")
     except InvalidArgument:
         return
-    into.told.append(Told(id_, conv, level, str(speaker), created_us, text))
+    into.told.append(Told(id_, conv, level, str(speaker), created_us, text, thread))
 
 
 def _places(text: str) -> Iterator[tuple[int, int]]:

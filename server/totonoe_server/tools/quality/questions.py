@@ -108,7 +108,7 @@ def measure(
 
 
 def _remember(one: Told) -> Remember:
-    return Remember(one.speaker, one.text, Fields(created_us=one.created_us))
+    return Remember(one.speaker, one.text, Fields(created_us=one.created_us, thread_id=one.thread))
 
 
 def _query(question: Question, how: str) -> RecallQuery:

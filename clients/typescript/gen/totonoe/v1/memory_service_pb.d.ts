@@ -1076,6 +1076,7 @@ export declare type Hit = Message<"totonoe.v1.Hit"> & {
    * How well it fits the query, 0 to 1: the weighted mean of cosine (weight 1, below 0 counts as 0)
    * and lexical similarity (weight 2), or the one of them whose arm ran. Hits are ordered by it,
    * before diversity and before what replaces another. With `fold` that of the best one of `also`, if better.
+   * With a text, what neighbours in its thread hold counts in part: see `context`.
    *
    * @generated from field: double relevance = 9;
    */
@@ -1117,6 +1118,16 @@ export declare type Hit = Message<"totonoe.v1.Hit"> & {
    * @generated from field: repeated totonoe.v1.OtherMemory outdated = 14;
    */
   outdated: OtherMemory[];
+
+  /**
+   * How much of `relevance` its neighbours add: of the memories that pass the filter, the two saved
+   * directly before and the two directly after it with the same `thread_id`. What it lacks itself
+   * and a neighbour has counts by half, of the farther two by a quarter. 0: nothing, no thread, or no
+   * query text.
+   *
+   * @generated from field: double context = 15;
+   */
+  context: number;
 };
 
 /**
@@ -1396,7 +1407,7 @@ export declare type WhyNotResponse = Message<"totonoe.v1.WhyNotResponse"> & {
   fusedRank: number;
 
   /**
-   * Candidates of both arms.
+   * Candidates of both arms, and with a text their neighbours: see `Hit.context`.
    *
    * @generated from field: int32 candidate_count = 15;
    */
@@ -1457,6 +1468,13 @@ export declare type WhyNotResponse = Message<"totonoe.v1.WhyNotResponse"> & {
    * @generated from field: double relevance = 23;
    */
   relevance: number;
+
+  /**
+   * As `Hit.context`.
+   *
+   * @generated from field: double context = 24;
+   */
+  context: number;
 };
 
 /**
