@@ -58,10 +58,11 @@ class Status(StrEnum):
     SUPERSEDED = "superseded"
     CLOSED = "closed"
     FORGOTTEN = "forgotten"
+    PENDING = "pending"
     UNKNOWN = "unknown"
 
 
-StatusWord: TypeAlias = Status | Literal["active", "superseded", "closed", "forgotten"]
+StatusWord: TypeAlias = Status | Literal["active", "superseded", "closed", "forgotten", "pending"]
 
 
 class LinkType(StrEnum):
@@ -355,6 +356,17 @@ class Answer(StrEnum):
     REPLACES = "replaces"
     REPLACED_BY = "replaced_by"
     UNKNOWN = "unknown"
+
+
+class ReviewAnswer(StrEnum):
+    """The decision on a memory that waits for a review."""
+
+    CONFIRM = "confirm"
+    REJECT = "reject"
+    UNKNOWN = "unknown"
+
+
+ReviewWord: TypeAlias = ReviewAnswer | Literal["confirm", "reject"]
 
 
 class QuestionKind(StrEnum):

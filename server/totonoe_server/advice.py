@@ -85,4 +85,6 @@ def of_error(reason: str, details: dict[str, str]) -> str:
         return NOT_FOUND
     if reason == "NOT_ACTIVE" and (successor := details.get("superseded_by")):
         return f"Use {successor}: it took the place of {details['memory_id']}."
+    if reason == "NOT_ACTIVE" and details.get("status") == "pending":
+        return "It waits for a review: a person has to confirm it first."
     return ""

@@ -53,7 +53,7 @@ CASES: dict[str, tuple[list[str], str, Any, set[str]]] = {
         {"saved", "memory_id", "duplicate_of", "method", "similarity", "revision", "duplicate",
          "similar", "links", "layers", "replayed", "operation_id", "verdict", "superseded_ids",
          "forgotten", "grown_id", "question", "outdated", "maybe_replaced_ids", "nearest",
-         "advice", "scaffold"},
+         "pending", "advice", "scaffold"},
     ),
     "check": (
         ["check", "a"],
@@ -61,7 +61,7 @@ CASES: dict[str, tuple[list[str], str, Any, set[str]]] = {
         pb.CheckResponse(would_save=True, method=types_pb2.METHOD_NONE),
         {"would_save", "duplicate_of", "method", "similarity", "revision", "duplicate", "similar",
          "layers", "verdict", "superseded_ids", "forgotten", "grown_id", "question",
-         "outdated", "maybe_replaced_ids", "nearest", "advice", "scaffold"},
+         "outdated", "maybe_replaced_ids", "nearest", "pending", "advice", "scaffold"},
     ),
     "recall": (
         ["recall", "a"],

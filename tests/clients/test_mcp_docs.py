@@ -30,7 +30,7 @@ def row(name: str) -> str:
 def test_page_has_each_tool_with_its_arguments() -> None:
     server = MemoryServer(load_settings(tools="full", start_daemon=False))
     listed = server._tool_manager.list_tools()
-    assert len(listed) == 13
+    assert len(listed) == 14
     for tool in listed:
         named = re.findall(r"`(\w+)`", row(tool.name).split("|")[2])
         assert named == list(tool.parameters["properties"]), tool.name
@@ -44,7 +44,7 @@ def test_page_has_the_fields_of_each_part_of_an_answer() -> None:
         for hint in get_args(field.annotation)
         if isinstance(hint, type) and issubclass(hint, BaseModel)
     }
-    assert len(parts) == 6
+    assert len(parts) == 7
     for name, part in parts:
         named = re.findall(r"`(\w+)`", row(name).split("|")[2].partition("(")[0])
         assert named == list(part.model_fields), name

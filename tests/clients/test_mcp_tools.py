@@ -95,10 +95,11 @@ def test_core_tools_are_nine_and_small(connect: Connect, mode: str, scaffolds: b
         assert one["outputSchema"]["properties"]["advice"] == {"type": "string"}
 
 
-def test_full_tools_add_four(connect: Connect) -> None:
+def test_full_tools_add_five(connect: Connect) -> None:
     tools = listed(connect(tools="full"))
     assert len(json.dumps(tools, separators=(",", ":"))) <= 16_000
     assert {one["name"] for one in tools} - set(CORE) == {
+        "review_memory",
         "link_memories",
         "create_episode",
         "get_episode",
@@ -119,7 +120,9 @@ def test_annotations_say_what_reads_and_what_replaces(connect: Connect) -> None:
     reads = {name for name, one in hints.items() if one["readOnlyHint"]}
     replaces = {name for name, one in hints.items() if one.get("destructiveHint")}
     assert reads == {"recall", "get_memory", "get_episode", "list_questions"}
-    assert replaces == {"forget", "merge_memories", "undo", "resolve", "end_session"}
+    assert replaces == {
+        *("forget", "merge_memories", "undo", "resolve", "review_memory", "end_session")
+    }
     assert all(one["openWorldHint"] is False for one in hints.values())
 
 
@@ -522,6 +525,33 @@ def test_list_questions_asks_whether_a_note_replaces_another(connect: Connect) -
     )
     agent.data("resolve", memory_id=page, other_id=told, answer="replaces")
     assert not agent.data("list_questions")["questions"]
+
+
+def test_what_waits_for_a_review_is_listed_confirmed_and_taken_back(
+    daemon: RunningServer, collection: str, connect: Connect
+) -> None:
+    agent = connect(tools="full")
+    with daemon.client() as client:
+        client.update_collection(collection, guard=GuardPolicy(review_from="external"))
+    saved = agent.call("remember", content="Port 1.", source="external")
+    page = saved.structured_content["memory_id"]
+    assert saved.structured_content["pending"]
+    assert saved.content[0].text.startswith(f"Saved (id: {page}). It waits for a review")
+    assert "Waits for a review (id:" in agent.text("remember", content="Port 1.", source="external")
+    assert not agent.data("recall", query="Port 1.", min_relevance=0)["notes"]
+    asked = agent.call("list_questions")
+    (note,) = asked.structured_content["pending"]
+    assert (note["memory_id"], note["status"], note["source"]) == (page, "pending", "external")
+    last = asked.content[0].text.splitlines()[-1]
+    assert last == f"1 wait for a person to confirm or reject them: {page}"
+    done = agent.call("review_memory", memory_id=page, answer="confirm")
+    assert done.content[0].text.startswith(f"{page} is active now.")
+    agent.data("undo", operation_id=done.structured_content["operation_id"])
+    again = agent.data("remember", content="Port 1.", source="user")["memory_id"]
+    refused = agent.call("review_memory", memory_id=page, answer="confirm")
+    assert refused.structured_content["duplicate_of"] == again
+    assert agent.data("review_memory", memory_id=page, answer="reject")["reviewed"]
+    assert agent.text("list_questions") == "No open questions."
 
 
 @pytest.mark.parametrize(

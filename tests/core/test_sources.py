@@ -193,7 +193,7 @@ def test_verdict_that_is_not_certain_of_a_replacement_is_asked_about(store: Stor
 
 
 def test_questions_about_replacements_are_paged_the_newest_first(store: Store) -> None:
-    pairs = []
+    pairs: list[tuple[str, str]] = []
     for number in range(3):
         key = TypedKey(f"database {number}", "port")
         told = store.save(f"It is port 543{number}.", source=Source.USER, key=key)

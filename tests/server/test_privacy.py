@@ -50,7 +50,7 @@ class Scene:
 
     @property
     def hidden(self) -> tuple[str, ...]:
-        return self.ids["born"], self.ids["turned"], self.ids["head"]
+        return tuple(self.ids[one] for one in ("born", "turned", "head", "waiting"))
 
     def call(self, name: str, request: Message) -> list[Message]:
         """All messages of a call by ben; of a Watch up to the first heartbeat."""
@@ -117,6 +117,16 @@ def scene(wire: Any) -> Iterator[Scene]:
     save("other", "Ada likes green tea.", "ben")
     save("third", "Ada likes black tea.", "ben", tags=["x"])
     save("gone", "Rain fell in April.", "ben")
+    wire.admin.UpdateCollection(
+        admin_pb.UpdateCollectionRequest(
+            name=collection,
+            collection={"guard": {"review_from": "SOURCE_EXTERNAL"}},
+            update_mask={"paths": ["guard.review_from"]},
+        ),
+        timeout=20,
+    )
+    save("waiting", f"The fair of {SECRET} opens.", private=True, source="SOURCE_EXTERNAL")
+    save("rumour", "The fair opens in May.", "ben", source="SOURCE_EXTERNAL")
     for source, target in (("citing", born), ("citing", turned), ("other", turned)):
         wire.memory.Link(
             pb.LinkRequest(
@@ -269,12 +279,18 @@ CALLS: list[tuple[str, Build]] = [
         "Undismiss",
         lambda s: audit_pb2.UndismissRequest(id_a=s.ids["other"], id_b=s.ids["third"]),
     ),
-    ("ListNamespaces", lambda _: pb.ListNamespacesRequest(filter={"statuses": [1, 2, 3, 4]})),
+    ("ListNamespaces", lambda _: pb.ListNamespacesRequest(filter={"statuses": [1, 2, 3, 4, 5]})),
     ("ListQuestions", lambda _: questions_pb2.ListQuestionsRequest()),
     (
         "Resolve",
         lambda s: questions_pb2.ResolveRequest(
             memory_id=s.ids["other"], other_id=s.ids["third"], answer="ANSWER_DIFFERENT"
+        ),
+    ),
+    (
+        "Review",
+        lambda s: questions_pb2.ReviewRequest(
+            memory_id=s.ids["rumour"], answer="REVIEW_ANSWER_CONFIRM"
         ),
     ),
     ("CancelReembed", lambda _: reembed_pb2.CancelReembedRequest()),
@@ -403,6 +419,10 @@ NAMING: list[tuple[str, Callable[[Scene, str], Message]]] = [
     ("Merge", lambda s, i: graph_pb2.MergeRequest(keep_id=s.ids["other"], remove_ids=[i])),
     ("Merge", lambda s, i: graph_pb2.MergeRequest(keep_id=i, remove_ids=[s.ids["other"]])),
     ("Purge", lambda _, i: admin_pb.PurgeRequest(ids=[i])),
+    (
+        "Review",
+        lambda _, i: questions_pb2.ReviewRequest(memory_id=i, answer="REVIEW_ANSWER_REJECT"),
+    ),
     (
         "Remember",
         lambda _, i: pb.RememberRequest(memory={"content": "New."}, supersede_ids=[i]),

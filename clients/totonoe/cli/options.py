@@ -198,6 +198,9 @@ MinSource: TypeAlias = Annotated[
     str | None,
     typer.Option(help="This source or a more trusted one: external, tool, agent, user."),
 ]
+Pending: TypeAlias = Annotated[
+    bool, typer.Option("--pending", help="Also what waits for a review: status active or pending.")
+]
 AttributeEquals: TypeAlias = Annotated[
     str | None,
     typer.Option("--attributes", help="JSON object: these attributes, each equal."),
@@ -238,6 +241,7 @@ def _filter_options(
     namespace_prefix: InNamespace = None,
     sources: Sources = None,
     min_source: MinSource = None,
+    pending: Pending = False,
 ) -> None:
     """The signature that `filtered` adds to a command's own."""
 
@@ -256,6 +260,10 @@ def filtered(command: Callable[..., None]) -> Callable[..., None]:
         options = {name: arguments.pop(name) for name in _FILTER}
         options["created"] = since_until(options.pop("since"), options.pop("until"))
         options["attributes"] = json_object(options["attributes"], "--attributes")
+        if options.pop("pending"):
+            if options["statuses"]:
+                raise ValueError("--pending: allowed: without --status")
+            options["statuses"] = ["active", "pending"]
         compared = [comparison(one) for one in options["comparisons"] or ()]
         options["comparisons"] = compared or None
         options["namespace_prefix"] = names(options["namespace_prefix"], "--namespace-prefix")

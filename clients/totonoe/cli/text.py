@@ -101,11 +101,14 @@ def saved_as(answer: Remembered) -> str:
     """Return under which id a text was saved, and to how many memories it was linked."""
     count = sum(link.type not in _ASKING for link in answer.links)
     linked = f" Linked to {count} existing {'memory' if count == 1 else 'memories'}."
+    if answer.pending:
+        return f"Saved (id: {answer.memory_id}). {WAITS}"
     if answer.grown_id:
         return f"Saved as the next version of {answer.grown_id}, which this scope had."
     return f"Saved (id: {answer.memory_id}).{linked if count else ''}"
 
 
+WAITS = "It waits for a review: until somebody confirms it, nothing recalls it."
 _ASKING = frozenset({LinkType.LIKELY_SAME, LinkType.MAY_REPLACE})
 """Links that a question is about."""
 
@@ -113,8 +116,8 @@ _ASKING = frozenset({LinkType.LIKELY_SAME, LinkType.MAY_REPLACE})
 def existing(duplicate: Duplicate) -> tuple[str, str]:
     """Return two lines: the memory that says the same, and how similar it is."""
     return (
-        f"Existing (id: {duplicate.memory_id}, {duplicate.age}): "
-        + sourced(duplicate, duplicate.snippet),
+        f"{'Waits for a review' if duplicate.pending else 'Existing'} "
+        f"(id: {duplicate.memory_id}, {duplicate.age}): " + sourced(duplicate, duplicate.snippet),
         f"Similarity: {shown_similarity(duplicate.similarity)}",
     )
 

@@ -10,7 +10,7 @@ TOPICS = {
     "mcp": "mcp",
     "workspace": "workspace",
     "consolidate": "consolidate",
-    "questions": "questions resolve",
+    "questions": "questions resolve review",
     "console": "console",
     "tidy": "tidy turn",
     "cleanup": "end-session clean-up decay",

@@ -9,7 +9,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from totonoe.enums import ActionWord, Method, Preset, PresetWord, ReembedPhase, TokenizerWord
+from totonoe.enums import (
+    ActionWord,
+    Method,
+    Preset,
+    PresetWord,
+    ReembedPhase,
+    SourceWord,
+    TokenizerWord,
+)
 from totonoe.memories.models import DiversityPolicy, Judgement
 
 
@@ -22,7 +30,8 @@ class GuardPolicy:
     (a `same_probability`) a saved memory is linked `likely_same` and asked about, from `shown_from`
     on the answer shows one. From `certain_from` on the daemon's own judge refuses a text. With
     `learns` (the default) answers of callers move `likely_from` and `certain_from`, as far as
-    nobody set them.
+    nobody set them. Texts of the source `review_from`, and of less trusted ones, wait for a
+    `review`.
     """
 
     preset: PresetWord | None = None
@@ -45,6 +54,7 @@ class GuardPolicy:
     on_contained: ActionWord | None = None
     refuse_forgotten: bool | None = None
     learns: bool | None = None
+    review_from: SourceWord | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -87,6 +87,7 @@ class Remembered(Written):
     evidence: list[str]
     maybe_replaced_ids: list[str]
     question_about: str | None = None
+    pending: bool = False
     nearest: Nearest | None = None
 
 
@@ -166,10 +167,21 @@ class Question(BaseModel):
 
 
 class Questions(Answer):
-    """Answer of `list_questions`; `more`: others are open too."""
+    """Answer of `list_questions`; `more`: others are open too. `pending` wait for a review."""
 
     questions: list[Question]
     more: bool
+    pending: list[Note]
+
+
+class Reviewed(Written):
+    """Answer of `review_memory`."""
+
+    reviewed: bool
+    memory_id: str
+    duplicate_of: str | None = None
+    superseded_ids: list[str]
+    maybe_replaced_ids: list[str]
 
 
 class Undone(Written):

@@ -1,4 +1,4 @@
-"""The four tools that the set `full` has besides those of `core`, and its wider `undo`."""
+"""The five tools that the set `full` has besides those of `core`, and its wider `undo`."""
 
 from __future__ import annotations
 
@@ -25,6 +25,24 @@ class FullTools(CoreTools):
     ) -> Annotated[CallToolResult, answers.Undone]:
         """Take back one operation."""
         return await self._undo(operation_id, revision, own_only=False)
+
+    async def review_memory(
+        self, memory_id: Id, answer: Literal["confirm", "reject"], reason: str = ""
+    ) -> Annotated[CallToolResult, answers.Reviewed]:
+        """Confirm or reject what waits for a review."""
+        done = await self._access.run(
+            lambda client: client.review(memory_id, answer, reason=reason)
+        )
+        structure = answers.Reviewed(
+            advice="",
+            operation_id=done.operation_id,
+            reviewed=done.reviewed,
+            memory_id=done.memory.id,
+            duplicate_of=done.duplicate_of,
+            superseded_ids=list(done.superseded_ids),
+            maybe_replaced_ids=list(done.maybe_replaced_ids),
+        )
+        return reply(words.reviewed(done), structure)
 
     async def link_memories(
         self, source_id: Id, target_id: Id, link_type: Type = "related", note: str = ""

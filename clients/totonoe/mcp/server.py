@@ -56,7 +56,7 @@ DESCRIPTIONS = {
     ),
     "get_memory": (
         "Read whole memories by id, for instance one that recall cut or that an answer named. "
-        "With history, who changed them, when and why, and the operations that undo takes."
+        "With history, who changed them, when and why, and what undo takes."
     ),
     "forget": (
         "Hide one memory that is wrong or no longer of use. If a newer memory replaces it, call "
@@ -72,12 +72,14 @@ DESCRIPTIONS = {
     ),
     "undo": "Take back one operation, by the operation id of its answer or by its revision.",
     "resolve": (
-        "Say whether two memories are the same, different, or one replaces the other (memory_id "
-        "replaces other_id). Answers what remember or list_questions asks, and pairs of "
-        "consolidate."
+        "Say whether two memories are the same, different, or memory_id replaces other_id. "
+        "Answers remember, list_questions and consolidate."
     ),
     "list_questions": (
-        "List pairs of memories that are probably the same and that nobody answered with resolve."
+        "List open questions for resolve, and what waits for a person to confirm it."
+    ),
+    "review_memory": (
+        "Confirm or reject a memory that waits for a review. Only a person decides that: ask first."
     ),
     "link_memories": "Link two memories, for instance a cause and its effect.",
     "create_episode": "Put memories of one event together, in their order, under a summary.",
@@ -118,6 +120,7 @@ ANNOTATIONS = {
     "undo": _REPLACES,
     "resolve": _REPLACES,
     "list_questions": _READS,
+    "review_memory": _REPLACES,
     "link_memories": _ADDS,
     "create_episode": _ADDS_EACH_TIME,
     "get_episode": _READS,

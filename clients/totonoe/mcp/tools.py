@@ -162,6 +162,7 @@ class CoreTools:
             evidence=[] if done.duplicate is None else words.reasons(done.duplicate),
             maybe_replaced_ids=list(done.maybe_replaced_ids),
             question_about=done.question.memory_id if done.question else None,
+            pending=done.pending,
             nearest=_nearest(done.nearest),
         )
         return reply(words.remembered(done), structure)
@@ -347,11 +348,12 @@ class CoreTools:
         memory_id: Annotated[str, Field(description="only about this one")] = "",
         limit: Annotated[int, Field(ge=1, le=QUESTIONS_MAX)] = 5,
     ) -> Annotated[CallToolResult, answers.Questions]:
-        """List pairs that nobody answered yet."""
+        """List questions that nobody answered yet, and what waits for a review."""
         page = await self._access.run(
             lambda client: client.list_questions(memory_id=memory_id, page_size=limit)
         )
-        chars = notes.share_of(2 * len(page.questions))
+        chars = notes.share_of(2 * len(page.questions) + len(page.pending))
+        waiting = [(one, notes.noted(one, chars)) for one in page.pending]
         pairs = [
             (one, notes.noted(one.b, chars), notes.noted(one.a, chars)) for one in page.questions
         ]
@@ -370,14 +372,16 @@ class CoreTools:
                 for one, newer, older in pairs
             ],
             more=bool(page.next_page_token),
+            pending=[note for _, note in waiting],
         )
-        if not pairs:
+        if not pairs and not waiting:
             return reply("No open questions.", structure)
         blocks = [
             block
             for one, newer, older in pairs
             for block in (notes.block_of(one.b, newer), notes.block_of(one.a, older))
         ]
+        blocks += [notes.block_of(memory, note) for memory, note in waiting]
         return reply(f"{fence.between_markers(blocks)}\n{words.asked(page)}", structure)
 
     async def resolve(

@@ -35,7 +35,7 @@ from totonoe.memories.models import (
     Remembered,
     Similar,
 )
-from totonoe.questions.models import QuestionPage, Resolved
+from totonoe.questions.models import QuestionPage, Resolved, Reviewed
 
 ANSWERS = "answer=same|different|replaces|replaced_by"
 NEAREST_BYTES = 48
@@ -190,7 +190,27 @@ def asked(page: QuestionPage) -> str:
         f"resolve(memory_id={one.b.id}, other_id={one.a.id}, {ANSWERS})"
         for one in page.questions
     ]
-    return joined([*lines, *(["More questions are open."] if page.next_page_token else [])])
+    if page.next_page_token:
+        lines.append("More questions are open.")
+    if page.pending:
+        ids = ", ".join(one.id for one in page.pending)
+        lines.append(f"{page.pending_count} wait for a person to confirm or reject them: {ids}")
+    return joined(lines)
+
+
+def reviewed(answer: Reviewed) -> str:
+    """Say what became of a memory that waited for a review."""
+    memory = answer.memory
+    if not answer.reviewed:
+        known = answer.duplicate_of
+        return joined([f"Not confirmed: {known} says the same. {memory.id} still waits."])
+    lines = [f"{memory.id} is {memory.status} now."]
+    lines += [f"It takes the place of {one}." for one in answer.superseded_ids]
+    lines += [
+        f"Does it replace {one}? Answer with {_replaces(memory.id, one)}."
+        for one in answer.maybe_replaced_ids
+    ]
+    return joined([*lines, undo_line(answer.operation_id)])
 
 
 def version(memory_id: str, one: Version) -> str:

@@ -170,7 +170,7 @@ class Duplicate:
     """The memory that says the same already; `similarity` is by `method`.
 
     `judgement` is `None` if the policy refuses by similarity alone. `source` is where its text
-    comes from, `None` if the daemon does not say.
+    comes from, `None` if the daemon does not say. `pending`: it waits for a review itself.
     """
 
     memory_id: str
@@ -180,6 +180,7 @@ class Duplicate:
     method: Method
     judgement: Judgement | None
     source: Source | None = None
+    pending: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,6 +285,9 @@ class Remembered:
     nearest : Similar or None
         The live memory that may say the same, where there is no question. Nobody is asked about it
         again; if you see that it says the same, `resolve(memory_id, nearest.memory_id, "same")`.
+    pending : bool
+        It is saved, and waits for a `review` (`GuardPolicy.review_from`): until then only
+        `statuses=["pending"]` finds it, and it replaces and links nothing.
     replayed : bool
         The first answer to this operation id again; nothing was done now.
     """
@@ -304,6 +308,7 @@ class Remembered:
     outdated: OutdatedMatch | None
     maybe_replaced_ids: tuple[str, ...]
     nearest: Similar | None
+    pending: bool
     revision: int
     replayed: bool
     operation_id: str
@@ -324,7 +329,7 @@ class Checked:
     the new memory, or the duplicate, would take. `question` is the one that it would ask about.
     `nearest` is the one that the answer would show, where it would ask nothing. `outdated` is a
     superseded one that the text says again. `maybe_replaced_ids` are those that it may replace:
-    whoever can tell would be asked.
+    whoever can tell would be asked. `pending`: it would wait for a `review`.
     """
 
     would_save: bool
@@ -341,6 +346,7 @@ class Checked:
     outdated: OutdatedMatch | None
     maybe_replaced_ids: tuple[str, ...]
     nearest: Similar | None
+    pending: bool
     revision: int
     advice: str
     scaffold: str

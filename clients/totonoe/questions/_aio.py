@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from totonoe.call.base import AsyncCalls
-from totonoe.enums import AnswerWord
+from totonoe.enums import AnswerWord, ReviewWord
 from totonoe.memories.drafts import Vector
 from totonoe.questions import models
 from totonoe.v1 import questions_pb2
@@ -48,6 +48,32 @@ class AsyncQuestionCalls(AsyncCalls):
             collection=collection,
         )
         return await self._run(request, models.Resolved, timeout_s)
+
+    async def review(
+        self,
+        memory_id: str,
+        answer: ReviewWord,
+        *,
+        reason: str = "",
+        expected_revision: int = 0,
+        operation_id: str = "",
+        collection: str | None = None,
+        timeout_s: float | None = None,
+    ) -> models.Reviewed:
+        """Confirms or rejects a memory that was saved pending, in one operation.
+
+        See `Client.review`.
+        """
+        request = self._request(
+            questions_pb2.ReviewRequest,
+            memory_id=memory_id,
+            answer=answer,
+            reason=reason,
+            expected_revision=expected_revision,
+            operation_id=operation_id,
+            collection=collection,
+        )
+        return await self._run(request, models.Reviewed, timeout_s)
 
     async def list_questions(
         self,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from totonoe.call.base import Calls
-from totonoe.enums import AnswerWord
+from totonoe.enums import AnswerWord, ReviewWord
 from totonoe.memories.drafts import Vector
 from totonoe.questions import models
 from totonoe.v1 import questions_pb2
@@ -57,6 +57,38 @@ class QuestionCalls(Calls):
             collection=collection,
         )
         return self._run(request, models.Resolved, timeout_s)
+
+    def review(
+        self,
+        memory_id: str,
+        answer: ReviewWord,
+        *,
+        reason: str = "",
+        expected_revision: int = 0,
+        operation_id: str = "",
+        collection: str | None = None,
+        timeout_s: float | None = None,
+    ) -> models.Reviewed:
+        """Confirms or rejects a memory that was saved pending, in one operation.
+
+        Parameters
+        ----------
+        answer : ReviewAnswer or str
+            `confirm`: it becomes one like others, and passes the guard as with `remember`.
+            `reject`: it is forgotten.
+        expected_revision : int
+            `revision` of the memory as it was read; 0: any. StaleRevision if it is another one.
+        """
+        request = self._request(
+            questions_pb2.ReviewRequest,
+            memory_id=memory_id,
+            answer=answer,
+            reason=reason,
+            expected_revision=expected_revision,
+            operation_id=operation_id,
+            collection=collection,
+        )
+        return self._run(request, models.Reviewed, timeout_s)
 
     def list_questions(
         self,

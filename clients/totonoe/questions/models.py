@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from totonoe.enums import QuestionKind
 from totonoe.graph.models import LostDetail
-from totonoe.memories.models import Duplicate, Judgement, Memory
+from totonoe.memories.models import Duplicate, Judgement, Memory, Similar
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,9 +59,44 @@ class Question:
 class QuestionPage:
     """A page of `list_questions`; an empty token is the end.
 
-    Questions of the kind `REPLACES` come first, the newest first; then the most probable first.
+    Questions of the kind `REPLACES` come first, the newest first; then the most probable first. The
+    first page has the oldest memories that wait for a `review` (`pending`), and counts all.
     """
 
     questions: tuple[Question, ...]
     next_page_token: str
     revision: int
+    pending: tuple[Memory, ...]
+    pending_count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Reviewed:
+    """Answer of `review`.
+
+    Attributes
+    ----------
+    reviewed : bool
+        False: its text repeats the memory in `duplicate`, and nothing was changed.
+    memory : Memory
+        As it is now.
+    superseded_ids, maybe_replaced_ids : tuple of str
+        Memories whose place it took, and those whose place it may take.
+    question : Similar or None
+        The live memory that most probably says the same.
+    """
+
+    reviewed: bool
+    memory: Memory
+    duplicate: Duplicate | None
+    superseded_ids: tuple[str, ...]
+    maybe_replaced_ids: tuple[str, ...]
+    question: Similar | None
+    revision: int
+    replayed: bool
+    operation_id: str
+
+    @property
+    def duplicate_of(self) -> str | None:
+        """The id of the memory that says the same; `None` if it was reviewed."""
+        return self.duplicate.memory_id if self.duplicate else None

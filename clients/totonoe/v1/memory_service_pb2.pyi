@@ -82,6 +82,8 @@ ERROR_REASON_WRONG_FILE: _errors_pb2.ErrorReason
 ERROR_REASON_MISSING_FILE: _errors_pb2.ErrorReason
 ERROR_REASON_NOT_ON_THIS_STORE: _errors_pb2.ErrorReason
 ERROR_REASON_STORE_UNAVAILABLE: _errors_pb2.ErrorReason
+ERROR_REASON_REVIEW_FIRST: _errors_pb2.ErrorReason
+ERROR_REASON_NOT_PENDING: _errors_pb2.ErrorReason
 ERROR_REASON_TOKEN_MISSING: _errors_pb2.ErrorReason
 ERROR_REASON_TOKEN_INVALID: _errors_pb2.ErrorReason
 ERROR_REASON_TOKEN_EXPIRED: _errors_pb2.ErrorReason
@@ -174,7 +176,7 @@ class RememberRequest(_message.Message):
     def __init__(self, collection: _Optional[str] = ..., operation_id: _Optional[str] = ..., agent_id: _Optional[str] = ..., memory: _Optional[_Union[_types_pb2.MemoryDraft, _Mapping]] = ..., force: _Optional[bool] = ..., on_update: _Optional[_Union[_types_pb2.Action, str]] = ..., on_contradiction: _Optional[_Union[_types_pb2.Action, str]] = ..., on_refinement: _Optional[_Union[_types_pb2.Action, str]] = ..., supersede_ids: _Optional[_Iterable[str]] = ..., cosine_distance_below: _Optional[float] = ..., link_distance_below: _Optional[float] = ..., links_max: _Optional[int] = ..., distinct_from: _Optional[_Iterable[str]] = ..., on_contained: _Optional[_Union[_types_pb2.Action, str]] = ...) -> None: ...
 
 class RememberResponse(_message.Message):
-    __slots__ = ("revision", "saved", "memory_id", "duplicate", "method", "similarity", "similar", "links", "layers", "replayed", "operation_id", "verdict", "superseded_ids", "forgotten", "grown_id", "question", "outdated", "maybe_replaced_ids", "nearest", "advice", "scaffold")
+    __slots__ = ("revision", "saved", "memory_id", "duplicate", "method", "similarity", "similar", "links", "layers", "replayed", "operation_id", "verdict", "superseded_ids", "forgotten", "grown_id", "question", "outdated", "maybe_replaced_ids", "nearest", "pending", "advice", "scaffold")
     REVISION_FIELD_NUMBER: _ClassVar[int]
     SAVED_FIELD_NUMBER: _ClassVar[int]
     MEMORY_ID_FIELD_NUMBER: _ClassVar[int]
@@ -194,6 +196,7 @@ class RememberResponse(_message.Message):
     OUTDATED_FIELD_NUMBER: _ClassVar[int]
     MAYBE_REPLACED_IDS_FIELD_NUMBER: _ClassVar[int]
     NEAREST_FIELD_NUMBER: _ClassVar[int]
+    PENDING_FIELD_NUMBER: _ClassVar[int]
     ADVICE_FIELD_NUMBER: _ClassVar[int]
     SCAFFOLD_FIELD_NUMBER: _ClassVar[int]
     revision: int
@@ -215,9 +218,10 @@ class RememberResponse(_message.Message):
     outdated: _types_pb2.OutdatedMatch
     maybe_replaced_ids: _containers.RepeatedScalarFieldContainer[str]
     nearest: _types_pb2.SimilarMemory
+    pending: bool
     advice: str
     scaffold: str
-    def __init__(self, revision: _Optional[int] = ..., saved: _Optional[bool] = ..., memory_id: _Optional[str] = ..., duplicate: _Optional[_Union[_types_pb2.Duplicate, _Mapping]] = ..., method: _Optional[_Union[_types_pb2.Method, str]] = ..., similarity: _Optional[float] = ..., similar: _Optional[_Iterable[_Union[_types_pb2.SimilarMemory, _Mapping]]] = ..., links: _Optional[_Iterable[_Union[_types_pb2.Link, _Mapping]]] = ..., layers: _Optional[_Iterable[_Union[_types_pb2.LayerReport, _Mapping]]] = ..., replayed: _Optional[bool] = ..., operation_id: _Optional[str] = ..., verdict: _Optional[_Union[_types_pb2.Verdict, str]] = ..., superseded_ids: _Optional[_Iterable[str]] = ..., forgotten: _Optional[_Union[_types_pb2.ForgottenMatch, _Mapping]] = ..., grown_id: _Optional[str] = ..., question: _Optional[_Union[_types_pb2.SimilarMemory, _Mapping]] = ..., outdated: _Optional[_Union[_types_pb2.OutdatedMatch, _Mapping]] = ..., maybe_replaced_ids: _Optional[_Iterable[str]] = ..., nearest: _Optional[_Union[_types_pb2.SimilarMemory, _Mapping]] = ..., advice: _Optional[str] = ..., scaffold: _Optional[str] = ...) -> None: ...
+    def __init__(self, revision: _Optional[int] = ..., saved: _Optional[bool] = ..., memory_id: _Optional[str] = ..., duplicate: _Optional[_Union[_types_pb2.Duplicate, _Mapping]] = ..., method: _Optional[_Union[_types_pb2.Method, str]] = ..., similarity: _Optional[float] = ..., similar: _Optional[_Iterable[_Union[_types_pb2.SimilarMemory, _Mapping]]] = ..., links: _Optional[_Iterable[_Union[_types_pb2.Link, _Mapping]]] = ..., layers: _Optional[_Iterable[_Union[_types_pb2.LayerReport, _Mapping]]] = ..., replayed: _Optional[bool] = ..., operation_id: _Optional[str] = ..., verdict: _Optional[_Union[_types_pb2.Verdict, str]] = ..., superseded_ids: _Optional[_Iterable[str]] = ..., forgotten: _Optional[_Union[_types_pb2.ForgottenMatch, _Mapping]] = ..., grown_id: _Optional[str] = ..., question: _Optional[_Union[_types_pb2.SimilarMemory, _Mapping]] = ..., outdated: _Optional[_Union[_types_pb2.OutdatedMatch, _Mapping]] = ..., maybe_replaced_ids: _Optional[_Iterable[str]] = ..., nearest: _Optional[_Union[_types_pb2.SimilarMemory, _Mapping]] = ..., pending: _Optional[bool] = ..., advice: _Optional[str] = ..., scaffold: _Optional[str] = ...) -> None: ...
 
 class CheckRequest(_message.Message):
     __slots__ = ("collection", "agent_id", "memory", "supersede_ids", "on_update", "on_contradiction", "on_refinement", "cosine_distance_below", "distinct_from", "on_contained")
@@ -244,7 +248,7 @@ class CheckRequest(_message.Message):
     def __init__(self, collection: _Optional[str] = ..., agent_id: _Optional[str] = ..., memory: _Optional[_Union[_types_pb2.MemoryDraft, _Mapping]] = ..., supersede_ids: _Optional[_Iterable[str]] = ..., on_update: _Optional[_Union[_types_pb2.Action, str]] = ..., on_contradiction: _Optional[_Union[_types_pb2.Action, str]] = ..., on_refinement: _Optional[_Union[_types_pb2.Action, str]] = ..., cosine_distance_below: _Optional[float] = ..., distinct_from: _Optional[_Iterable[str]] = ..., on_contained: _Optional[_Union[_types_pb2.Action, str]] = ...) -> None: ...
 
 class CheckResponse(_message.Message):
-    __slots__ = ("revision", "would_save", "duplicate", "method", "similarity", "similar", "layers", "verdict", "forgotten", "grown_id", "superseded_ids", "question", "outdated", "maybe_replaced_ids", "nearest", "advice", "scaffold")
+    __slots__ = ("revision", "would_save", "duplicate", "method", "similarity", "similar", "layers", "verdict", "forgotten", "grown_id", "superseded_ids", "question", "outdated", "maybe_replaced_ids", "nearest", "pending", "advice", "scaffold")
     REVISION_FIELD_NUMBER: _ClassVar[int]
     WOULD_SAVE_FIELD_NUMBER: _ClassVar[int]
     DUPLICATE_FIELD_NUMBER: _ClassVar[int]
@@ -260,6 +264,7 @@ class CheckResponse(_message.Message):
     OUTDATED_FIELD_NUMBER: _ClassVar[int]
     MAYBE_REPLACED_IDS_FIELD_NUMBER: _ClassVar[int]
     NEAREST_FIELD_NUMBER: _ClassVar[int]
+    PENDING_FIELD_NUMBER: _ClassVar[int]
     ADVICE_FIELD_NUMBER: _ClassVar[int]
     SCAFFOLD_FIELD_NUMBER: _ClassVar[int]
     revision: int
@@ -277,9 +282,10 @@ class CheckResponse(_message.Message):
     outdated: _types_pb2.OutdatedMatch
     maybe_replaced_ids: _containers.RepeatedScalarFieldContainer[str]
     nearest: _types_pb2.SimilarMemory
+    pending: bool
     advice: str
     scaffold: str
-    def __init__(self, revision: _Optional[int] = ..., would_save: _Optional[bool] = ..., duplicate: _Optional[_Union[_types_pb2.Duplicate, _Mapping]] = ..., method: _Optional[_Union[_types_pb2.Method, str]] = ..., similarity: _Optional[float] = ..., similar: _Optional[_Iterable[_Union[_types_pb2.SimilarMemory, _Mapping]]] = ..., layers: _Optional[_Iterable[_Union[_types_pb2.LayerReport, _Mapping]]] = ..., verdict: _Optional[_Union[_types_pb2.Verdict, str]] = ..., forgotten: _Optional[_Union[_types_pb2.ForgottenMatch, _Mapping]] = ..., grown_id: _Optional[str] = ..., superseded_ids: _Optional[_Iterable[str]] = ..., question: _Optional[_Union[_types_pb2.SimilarMemory, _Mapping]] = ..., outdated: _Optional[_Union[_types_pb2.OutdatedMatch, _Mapping]] = ..., maybe_replaced_ids: _Optional[_Iterable[str]] = ..., nearest: _Optional[_Union[_types_pb2.SimilarMemory, _Mapping]] = ..., advice: _Optional[str] = ..., scaffold: _Optional[str] = ...) -> None: ...
+    def __init__(self, revision: _Optional[int] = ..., would_save: _Optional[bool] = ..., duplicate: _Optional[_Union[_types_pb2.Duplicate, _Mapping]] = ..., method: _Optional[_Union[_types_pb2.Method, str]] = ..., similarity: _Optional[float] = ..., similar: _Optional[_Iterable[_Union[_types_pb2.SimilarMemory, _Mapping]]] = ..., layers: _Optional[_Iterable[_Union[_types_pb2.LayerReport, _Mapping]]] = ..., verdict: _Optional[_Union[_types_pb2.Verdict, str]] = ..., forgotten: _Optional[_Union[_types_pb2.ForgottenMatch, _Mapping]] = ..., grown_id: _Optional[str] = ..., superseded_ids: _Optional[_Iterable[str]] = ..., question: _Optional[_Union[_types_pb2.SimilarMemory, _Mapping]] = ..., outdated: _Optional[_Union[_types_pb2.OutdatedMatch, _Mapping]] = ..., maybe_replaced_ids: _Optional[_Iterable[str]] = ..., nearest: _Optional[_Union[_types_pb2.SimilarMemory, _Mapping]] = ..., pending: _Optional[bool] = ..., advice: _Optional[str] = ..., scaffold: _Optional[str] = ...) -> None: ...
 
 class RememberManyRequest(_message.Message):
     __slots__ = ("items",)

@@ -148,6 +148,11 @@ class MemoryServiceStub:
                 request_serializer=totonoe_dot_v1_dot_questions__pb2.ResolveRequest.SerializeToString,
                 response_deserializer=totonoe_dot_v1_dot_questions__pb2.ResolveResponse.FromString,
                 _registered_method=True)
+        self.Review = channel.unary_unary(
+                '/totonoe.v1.MemoryService/Review',
+                request_serializer=totonoe_dot_v1_dot_questions__pb2.ReviewRequest.SerializeToString,
+                response_deserializer=totonoe_dot_v1_dot_questions__pb2.ReviewResponse.FromString,
+                _registered_method=True)
         self.ListQuestions = channel.unary_unary(
                 '/totonoe.v1.MemoryService/ListQuestions',
                 request_serializer=totonoe_dot_v1_dot_questions__pb2.ListQuestionsRequest.SerializeToString,
@@ -381,8 +386,17 @@ class MemoryServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def Review(self, request, context):
+        """Confirms or rejects a memory that was saved STATUS_PENDING. A confirmed text passes the guard, and
+        replaces and links what a Remember would. One operation: Undo takes it back.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def ListQuestions(self, request, context):
-        """Pages through the pairs that probably say the same, the most probable first.
+        """Pages through the questions about two memories: does one replace the other, or do both say the
+        same? The first page has what waits for a Review too.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -591,6 +605,11 @@ def add_MemoryServiceServicer_to_server(servicer, server):
                     servicer.Resolve,
                     request_deserializer=totonoe_dot_v1_dot_questions__pb2.ResolveRequest.FromString,
                     response_serializer=totonoe_dot_v1_dot_questions__pb2.ResolveResponse.SerializeToString,
+            ),
+            'Review': grpc.unary_unary_rpc_method_handler(
+                    servicer.Review,
+                    request_deserializer=totonoe_dot_v1_dot_questions__pb2.ReviewRequest.FromString,
+                    response_serializer=totonoe_dot_v1_dot_questions__pb2.ReviewResponse.SerializeToString,
             ),
             'ListQuestions': grpc.unary_unary_rpc_method_handler(
                     servicer.ListQuestions,
@@ -1210,6 +1229,33 @@ class MemoryService:
             '/totonoe.v1.MemoryService/Resolve',
             totonoe_dot_v1_dot_questions__pb2.ResolveRequest.SerializeToString,
             totonoe_dot_v1_dot_questions__pb2.ResolveResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def Review(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/totonoe.v1.MemoryService/Review',
+            totonoe_dot_v1_dot_questions__pb2.ReviewRequest.SerializeToString,
+            totonoe_dot_v1_dot_questions__pb2.ReviewResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -22,6 +22,12 @@ class QuestionKind(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     QUESTION_KIND_UNSPECIFIED: _ClassVar[QuestionKind]
     QUESTION_KIND_SAME: _ClassVar[QuestionKind]
     QUESTION_KIND_REPLACES: _ClassVar[QuestionKind]
+
+class ReviewAnswer(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    REVIEW_ANSWER_UNSPECIFIED: _ClassVar[ReviewAnswer]
+    REVIEW_ANSWER_CONFIRM: _ClassVar[ReviewAnswer]
+    REVIEW_ANSWER_REJECT: _ClassVar[ReviewAnswer]
 ANSWER_UNSPECIFIED: Answer
 ANSWER_SAME: Answer
 ANSWER_DIFFERENT: Answer
@@ -30,6 +36,9 @@ ANSWER_REPLACED_BY: Answer
 QUESTION_KIND_UNSPECIFIED: QuestionKind
 QUESTION_KIND_SAME: QuestionKind
 QUESTION_KIND_REPLACES: QuestionKind
+REVIEW_ANSWER_UNSPECIFIED: ReviewAnswer
+REVIEW_ANSWER_CONFIRM: ReviewAnswer
+REVIEW_ANSWER_REJECT: ReviewAnswer
 
 class ResolveRequest(_message.Message):
     __slots__ = ("collection", "operation_id", "agent_id", "memory_id", "other_id", "answer", "content", "vector", "expected_revision", "other_expected_revision", "reason", "dry_run")
@@ -112,11 +121,55 @@ class Question(_message.Message):
     def __init__(self, a: _Optional[_Union[_types_pb2.Memory, _Mapping]] = ..., b: _Optional[_Union[_types_pb2.Memory, _Mapping]] = ..., same_probability: _Optional[float] = ..., version: _Optional[str] = ..., judgement: _Optional[_Union[_types_pb2.Judgement, _Mapping]] = ..., kind: _Optional[_Union[QuestionKind, str]] = ...) -> None: ...
 
 class ListQuestionsResponse(_message.Message):
-    __slots__ = ("revision", "questions", "next_page_token")
+    __slots__ = ("revision", "questions", "next_page_token", "pending", "pending_count")
     REVISION_FIELD_NUMBER: _ClassVar[int]
     QUESTIONS_FIELD_NUMBER: _ClassVar[int]
     NEXT_PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    PENDING_FIELD_NUMBER: _ClassVar[int]
+    PENDING_COUNT_FIELD_NUMBER: _ClassVar[int]
     revision: int
     questions: _containers.RepeatedCompositeFieldContainer[Question]
     next_page_token: str
-    def __init__(self, revision: _Optional[int] = ..., questions: _Optional[_Iterable[_Union[Question, _Mapping]]] = ..., next_page_token: _Optional[str] = ...) -> None: ...
+    pending: _containers.RepeatedCompositeFieldContainer[_types_pb2.Memory]
+    pending_count: int
+    def __init__(self, revision: _Optional[int] = ..., questions: _Optional[_Iterable[_Union[Question, _Mapping]]] = ..., next_page_token: _Optional[str] = ..., pending: _Optional[_Iterable[_Union[_types_pb2.Memory, _Mapping]]] = ..., pending_count: _Optional[int] = ...) -> None: ...
+
+class ReviewRequest(_message.Message):
+    __slots__ = ("collection", "operation_id", "agent_id", "memory_id", "answer", "reason", "expected_revision")
+    COLLECTION_FIELD_NUMBER: _ClassVar[int]
+    OPERATION_ID_FIELD_NUMBER: _ClassVar[int]
+    AGENT_ID_FIELD_NUMBER: _ClassVar[int]
+    MEMORY_ID_FIELD_NUMBER: _ClassVar[int]
+    ANSWER_FIELD_NUMBER: _ClassVar[int]
+    REASON_FIELD_NUMBER: _ClassVar[int]
+    EXPECTED_REVISION_FIELD_NUMBER: _ClassVar[int]
+    collection: str
+    operation_id: str
+    agent_id: str
+    memory_id: str
+    answer: ReviewAnswer
+    reason: str
+    expected_revision: int
+    def __init__(self, collection: _Optional[str] = ..., operation_id: _Optional[str] = ..., agent_id: _Optional[str] = ..., memory_id: _Optional[str] = ..., answer: _Optional[_Union[ReviewAnswer, str]] = ..., reason: _Optional[str] = ..., expected_revision: _Optional[int] = ...) -> None: ...
+
+class ReviewResponse(_message.Message):
+    __slots__ = ("revision", "reviewed", "memory", "duplicate", "superseded_ids", "maybe_replaced_ids", "question", "replayed", "operation_id")
+    REVISION_FIELD_NUMBER: _ClassVar[int]
+    REVIEWED_FIELD_NUMBER: _ClassVar[int]
+    MEMORY_FIELD_NUMBER: _ClassVar[int]
+    DUPLICATE_FIELD_NUMBER: _ClassVar[int]
+    SUPERSEDED_IDS_FIELD_NUMBER: _ClassVar[int]
+    MAYBE_REPLACED_IDS_FIELD_NUMBER: _ClassVar[int]
+    QUESTION_FIELD_NUMBER: _ClassVar[int]
+    REPLAYED_FIELD_NUMBER: _ClassVar[int]
+    OPERATION_ID_FIELD_NUMBER: _ClassVar[int]
+    revision: int
+    reviewed: bool
+    memory: _types_pb2.Memory
+    duplicate: _types_pb2.Duplicate
+    superseded_ids: _containers.RepeatedScalarFieldContainer[str]
+    maybe_replaced_ids: _containers.RepeatedScalarFieldContainer[str]
+    question: _types_pb2.SimilarMemory
+    replayed: bool
+    operation_id: str
+    def __init__(self, revision: _Optional[int] = ..., reviewed: _Optional[bool] = ..., memory: _Optional[_Union[_types_pb2.Memory, _Mapping]] = ..., duplicate: _Optional[_Union[_types_pb2.Duplicate, _Mapping]] = ..., superseded_ids: _Optional[_Iterable[str]] = ..., maybe_replaced_ids: _Optional[_Iterable[str]] = ..., question: _Optional[_Union[_types_pb2.SimilarMemory, _Mapping]] = ..., replayed: _Optional[bool] = ..., operation_id: _Optional[str] = ...) -> None: ...

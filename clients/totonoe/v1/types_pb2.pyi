@@ -42,6 +42,7 @@ class Status(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     STATUS_SUPERSEDED: _ClassVar[Status]
     STATUS_CLOSED: _ClassVar[Status]
     STATUS_FORGOTTEN: _ClassVar[Status]
+    STATUS_PENDING: _ClassVar[Status]
 
 class LinkType(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
@@ -166,6 +167,7 @@ STATUS_ACTIVE: Status
 STATUS_SUPERSEDED: Status
 STATUS_CLOSED: Status
 STATUS_FORGOTTEN: Status
+STATUS_PENDING: Status
 LINK_TYPE_UNSPECIFIED: LinkType
 LINK_TYPE_RELATED: LinkType
 LINK_TYPE_UPDATES: LinkType
@@ -556,7 +558,7 @@ class SimilarMemory(_message.Message):
     def __init__(self, memory_id: _Optional[str] = ..., cosine_similarity: _Optional[float] = ..., jaccard_similarity: _Optional[float] = ..., snippet: _Optional[str] = ..., age: _Optional[str] = ..., same_text: _Optional[bool] = ..., judgement: _Optional[_Union[Judgement, _Mapping]] = ..., revision: _Optional[int] = ..., source: _Optional[_Union[Source, str]] = ...) -> None: ...
 
 class Duplicate(_message.Message):
-    __slots__ = ("memory_id", "age", "snippet", "similarity", "method", "judgement", "source")
+    __slots__ = ("memory_id", "age", "snippet", "similarity", "method", "judgement", "source", "pending")
     MEMORY_ID_FIELD_NUMBER: _ClassVar[int]
     AGE_FIELD_NUMBER: _ClassVar[int]
     SNIPPET_FIELD_NUMBER: _ClassVar[int]
@@ -564,6 +566,7 @@ class Duplicate(_message.Message):
     METHOD_FIELD_NUMBER: _ClassVar[int]
     JUDGEMENT_FIELD_NUMBER: _ClassVar[int]
     SOURCE_FIELD_NUMBER: _ClassVar[int]
+    PENDING_FIELD_NUMBER: _ClassVar[int]
     memory_id: str
     age: str
     snippet: str
@@ -571,7 +574,8 @@ class Duplicate(_message.Message):
     method: Method
     judgement: Judgement
     source: Source
-    def __init__(self, memory_id: _Optional[str] = ..., age: _Optional[str] = ..., snippet: _Optional[str] = ..., similarity: _Optional[float] = ..., method: _Optional[_Union[Method, str]] = ..., judgement: _Optional[_Union[Judgement, _Mapping]] = ..., source: _Optional[_Union[Source, str]] = ...) -> None: ...
+    pending: bool
+    def __init__(self, memory_id: _Optional[str] = ..., age: _Optional[str] = ..., snippet: _Optional[str] = ..., similarity: _Optional[float] = ..., method: _Optional[_Union[Method, str]] = ..., judgement: _Optional[_Union[Judgement, _Mapping]] = ..., source: _Optional[_Union[Source, str]] = ..., pending: _Optional[bool] = ...) -> None: ...
 
 class ForgottenMatch(_message.Message):
     __slots__ = ("memory_id", "age", "snippet", "reason", "agent_id", "revision")
@@ -604,7 +608,7 @@ class OutdatedMatch(_message.Message):
     def __init__(self, memory_id: _Optional[str] = ..., age: _Optional[str] = ..., snippet: _Optional[str] = ..., replaced_by_id: _Optional[str] = ..., replaced_by_snippet: _Optional[str] = ...) -> None: ...
 
 class GuardPolicy(_message.Message):
-    __slots__ = ("preset", "exact", "jaccard_above", "cosine_distance_below", "cosine_at_least", "session_cosine_at_least", "judged_from", "similar_above", "link_distance_below", "tokenizer", "on_duplicate", "on_update", "on_contradiction", "on_refinement", "refuse_forgotten", "likely_from", "on_contained", "shown_from", "certain_from", "learns")
+    __slots__ = ("preset", "exact", "jaccard_above", "cosine_distance_below", "cosine_at_least", "session_cosine_at_least", "judged_from", "similar_above", "link_distance_below", "tokenizer", "on_duplicate", "on_update", "on_contradiction", "on_refinement", "refuse_forgotten", "likely_from", "on_contained", "shown_from", "certain_from", "learns", "review_from")
     PRESET_FIELD_NUMBER: _ClassVar[int]
     EXACT_FIELD_NUMBER: _ClassVar[int]
     JACCARD_ABOVE_FIELD_NUMBER: _ClassVar[int]
@@ -625,6 +629,7 @@ class GuardPolicy(_message.Message):
     SHOWN_FROM_FIELD_NUMBER: _ClassVar[int]
     CERTAIN_FROM_FIELD_NUMBER: _ClassVar[int]
     LEARNS_FIELD_NUMBER: _ClassVar[int]
+    REVIEW_FROM_FIELD_NUMBER: _ClassVar[int]
     preset: Preset
     exact: bool
     jaccard_above: float
@@ -645,7 +650,8 @@ class GuardPolicy(_message.Message):
     shown_from: float
     certain_from: float
     learns: bool
-    def __init__(self, preset: _Optional[_Union[Preset, str]] = ..., exact: _Optional[bool] = ..., jaccard_above: _Optional[float] = ..., cosine_distance_below: _Optional[float] = ..., cosine_at_least: _Optional[float] = ..., session_cosine_at_least: _Optional[float] = ..., judged_from: _Optional[float] = ..., similar_above: _Optional[float] = ..., link_distance_below: _Optional[float] = ..., tokenizer: _Optional[_Union[Tokenizer, str]] = ..., on_duplicate: _Optional[_Union[Action, str]] = ..., on_update: _Optional[_Union[Action, str]] = ..., on_contradiction: _Optional[_Union[Action, str]] = ..., on_refinement: _Optional[_Union[Action, str]] = ..., refuse_forgotten: _Optional[bool] = ..., likely_from: _Optional[float] = ..., on_contained: _Optional[_Union[Action, str]] = ..., shown_from: _Optional[float] = ..., certain_from: _Optional[float] = ..., learns: _Optional[bool] = ...) -> None: ...
+    review_from: Source
+    def __init__(self, preset: _Optional[_Union[Preset, str]] = ..., exact: _Optional[bool] = ..., jaccard_above: _Optional[float] = ..., cosine_distance_below: _Optional[float] = ..., cosine_at_least: _Optional[float] = ..., session_cosine_at_least: _Optional[float] = ..., judged_from: _Optional[float] = ..., similar_above: _Optional[float] = ..., link_distance_below: _Optional[float] = ..., tokenizer: _Optional[_Union[Tokenizer, str]] = ..., on_duplicate: _Optional[_Union[Action, str]] = ..., on_update: _Optional[_Union[Action, str]] = ..., on_contradiction: _Optional[_Union[Action, str]] = ..., on_refinement: _Optional[_Union[Action, str]] = ..., refuse_forgotten: _Optional[bool] = ..., likely_from: _Optional[float] = ..., on_contained: _Optional[_Union[Action, str]] = ..., shown_from: _Optional[float] = ..., certain_from: _Optional[float] = ..., learns: _Optional[bool] = ..., review_from: _Optional[_Union[Source, str]] = ...) -> None: ...
 
 class TypedKey(_message.Message):
     __slots__ = ("subject", "attribute")

@@ -147,7 +147,7 @@ export const TOOLS = {
     }
   },
   "resolve": {
-    "description": "Say whether two memories are the same, different, or one replaces the other (memory_id replaces other_id).",
+    "description": "Say whether two memories are the same, different, or memory_id replaces other_id.",
     "inputSchema": {
       "additionalProperties": false,
       "properties": {

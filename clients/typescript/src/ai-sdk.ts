@@ -4,7 +4,7 @@ import { jsonSchema, type Tool } from "ai";
 import { TOOLS } from "../gen/tools.js";
 import type { Totonoe } from "./client.js";
 import { TotonoeError } from "./errors.js";
-import type { Answer, Hit, SimilarMemory } from "./models.js";
+import type { Answer, Duplicate, Hit, SimilarMemory } from "./models.js";
 import type { Source } from "./words.js";
 
 const RECALLED = 8;
@@ -48,13 +48,14 @@ export function totonoeTools(client: Totonoe, options: ToolOptions = {}): Memory
       return {
         saved: done.saved,
         memory_id: done.memoryId,
-        ...(done.saved ? {} : { duplicate_of: done.duplicateOf, snippet: done.duplicate?.snippet }),
+        ...(done.saved ? {} : { duplicate_of: done.duplicateOf, snippet: quotedOf(done.duplicate) }),
         verdict: done.verdict,
         superseded_ids: done.supersededIds,
         maybe_replaced_ids: done.maybeReplacedIds,
+        pending: done.pending || undefined,
         ...(done.question === undefined
           ? {}
-          : { question_about: done.question.memoryId, question_snippet: done.question.snippet }),
+          : { question_about: done.question.memoryId, question_snippet: quotedOf(done.question) }),
         ...(done.nearest === undefined ? {} : { nearest: nearestOf(done.nearest) }),
         operation_id: done.operationId,
         advice: done.advice,
@@ -185,8 +186,15 @@ function faultOf(schema: Schema, value: unknown, name = "input"): string | undef
 }
 
 /** The memory that may say the same, where nothing is asked: the model may answer it by `resolve`. */
-function nearestOf({ memoryId, snippet, age, judgement }: SimilarMemory): Output {
-  return { memory_id: memoryId, snippet, age, same_probability: judgement?.sameProbability };
+function nearestOf(near: SimilarMemory): Output {
+  const { memoryId, age, judgement } = near;
+  return { memory_id: memoryId, snippet: quotedOf(near), age, same_probability: judgement?.sameProbability };
+}
+
+/** A line of a memory beside what to call next: only words of the user and of agents, which ask nothing of their own. */
+function quotedOf(found: Duplicate | SimilarMemory | undefined): string | undefined {
+  const quoted = found === undefined || found.source === "user" || found.source === "agent";
+  return quoted ? found?.snippet : "(text of a tool or a stranger: get it to see it)";
 }
 
 /** A hit as a note for the model. */

@@ -15,6 +15,7 @@ import type * as models from "./models.js";
 import { Consolidating, Tidying, Watching } from "./courses.js";
 import { checkedPolicy, checkedTimeoutMs, type RetryPolicy } from "./retry.js";
 import { reopened } from "./streams.js";
+import type { ReviewAnswer } from "./words.js";
 
 /** How a client is made. */
 export interface TotonoeOptions extends Proof {
@@ -309,7 +310,22 @@ export class Totonoe implements AsyncDisposable {
     return this.#caller.run(MemoryService.method.resolve, { ...options, memoryId, otherId, answer });
   }
 
-  /** Gives a page of pairs that probably say the same; `pageSize` 1 to 100, default 20. */
+  /**
+   * Confirms or rejects a memory that was saved pending, in one operation. `confirm`: it becomes one like
+   * others, and passes the guard as with `remember`. `reject`: it is forgotten.
+   */
+  async review(
+    memoryId: string,
+    answer: ReviewAnswer,
+    options: models.ReviewOptions = {},
+  ): Promise<models.Reviewed> {
+    return this.#caller.run(MemoryService.method.review, { ...options, memoryId, answer });
+  }
+
+  /**
+   * Gives a page of pairs that somebody is asked about; `pageSize` 1 to 100, default 20. The first page
+   * has what waits for a `review` too.
+   */
   async questions(options: models.QuestionsOptions = {}): Promise<models.QuestionPage> {
     return this.#caller.run(MemoryService.method.listQuestions, options);
   }

@@ -266,6 +266,14 @@ export interface ResolveOptions
 /** What became of both; `resolved` false: nothing was changed. */
 export interface Resolved extends Plain<asking.ResolveResponse> {}
 
+/** Options of `review`. */
+export interface ReviewOptions
+  extends WriteOptions,
+    Omit<Fields<asking.ReviewRequest>, Envelope | "memoryId" | "answer"> {}
+
+/** Answer of `review`. */
+export interface Reviewed extends Plain<asking.ReviewResponse> {}
+
 export interface QuestionsOptions extends PageOptions {
   /** Only questions about this memory. */
   memoryId?: string | undefined;

@@ -29,6 +29,7 @@ export type UndoConflictKind = WordsOf<typeof operations.UndoConflictKind>;
 export type ChangeType = WordsOf<typeof operations.ChangeType>;
 export type Answer = WordsOf<typeof questions.Answer>;
 export type QuestionKind = WordsOf<typeof questions.QuestionKind>;
+export type ReviewAnswer = WordsOf<typeof questions.ReviewAnswer>;
 export type KeepReason = WordsOf<typeof consolidating.KeepReason>;
 export type TidyPhase = WordsOf<typeof tidying.TidyPhase>;
 export type GroupBy = WordsOf<typeof cleanup.GroupBy>;
@@ -74,6 +75,8 @@ type WordOfCall<T> = T extends memory.RecallMode
           ? Answer
         : T extends questions.QuestionKind
           ? QuestionKind
+        : T extends questions.ReviewAnswer
+          ? ReviewAnswer
           : T extends consolidating.KeepReason
             ? KeepReason
             : T extends tidying.TidyPhase

@@ -37,7 +37,7 @@ from totonoe_core.domain.memories import (
     Update,
     Updated,
 )
-from totonoe_core.domain.questions import Resolve, Resolved
+from totonoe_core.domain.questions import Resolve, Resolved, Review, Reviewed
 from totonoe_core.domain.reembed import Reembed, Reembedded
 from totonoe_core.domain.tidy import (
     ApplyTidyPlan,
@@ -72,6 +72,7 @@ Command = (
     | ReplayEvents
     | Score
     | Resolve
+    | Review
     | ImportRows
     | Reembed
     | Expire
@@ -135,6 +136,7 @@ Result = (
     | EventsReplayed
     | Scored
     | Resolved
+    | Reviewed
     | RowsImported
     | Reembedded
     | Expired

@@ -19,7 +19,8 @@ class Remember(Previewable["Checked"]):
     replaces; they refuse nothing. `distinct_from` are live memories that say something else: if the
     text is saved, these pairs are dismissed, and nobody is asked about them. `actions`,
     `cosine_distance_below` and `link_distance_below` override the collection's policy, and
-    `links_max` overrides AUTO_LINKS_PER_REMEMBER; `None` overrides nothing.
+    `links_max` overrides AUTO_LINKS_PER_REMEMBER; `None` overrides nothing. `pending`: it waits for
+    a review, whatever the policy says.
     """
 
     agent_id: str
@@ -33,6 +34,7 @@ class Remember(Previewable["Checked"]):
     cosine_distance_below: float | None = None
     link_distance_below: float | None = None
     links_max: int | None = None
+    pending: bool = False
 
     def policy(self, of_collection: GuardPolicy) -> GuardPolicy:
         """Return the collection's policy with the overrides of this call."""
@@ -50,7 +52,8 @@ class Remembered:
     """Answer to `Remember`. `memory_id` is the existing one's if it was not saved.
 
     `superseded_ids` are the memories that `memory_id` replaced, saved or not. `grown_id` is the
-    existing memory that has grown, empty for a new one.
+    existing memory that has grown, empty for a new one. `pending`: it is saved, and waits for a
+    review: until then it replaces, grows and links nothing.
     """
 
     saved: bool
@@ -59,6 +62,7 @@ class Remembered:
     links: tuple[Link, ...] = ()
     superseded_ids: tuple[str, ...] = ()
     grown_id: str = ""
+    pending: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,13 +185,14 @@ class Checked:
     """Answer to a Check: what Remember would say now.
 
     `grown_id` is the memory that would grow, if any. `superseded_ids` are the memories whose place
-    would be taken, by the new memory or by the duplicate.
+    would be taken, by the new memory or by the duplicate. `pending`: it would wait for a review.
     """
 
     would_save: bool
     guard: GuardReport
     grown_id: str = ""
     superseded_ids: tuple[str, ...] = ()
+    pending: bool = False
 
 
 @dataclass(frozen=True, slots=True)

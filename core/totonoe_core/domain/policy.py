@@ -11,7 +11,15 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
-from totonoe_core.domain.records import Finding, Judgement, Kind, StateKind, Verdict
+from totonoe_core.domain.records import (
+    TRUST,
+    Finding,
+    Judgement,
+    Kind,
+    Source,
+    StateKind,
+    Verdict,
+)
 
 LIKELY_FROM = 0.45
 """Default of `GuardPolicy.likely_from`. It belongs to the fit of `same_probability`."""
@@ -93,6 +101,9 @@ class GuardPolicy:
         Let the answers of callers move `likely_from` and `certain_from`, as far as nobody set them.
     refuse_forgotten : bool
         Refuse a text that says the same as a forgotten memory; otherwise it is saved with a note.
+    review_from : Source or None
+        Save texts of this source, and of less trusted ones, pending: until somebody confirms them.
+        `None`: none. No preset changes it.
     """
 
     preset: Preset
@@ -115,6 +126,11 @@ class GuardPolicy:
     shown_from: float | None = SHOWN_FROM
     certain_from: float | None = CERTAIN_FROM
     learns: bool = True
+    review_from: Source | None = None
+
+    def reviews(self, source: Source) -> bool:
+        """Return whether a text of a source waits for a review."""
+        return self.review_from is not None and TRUST[source] <= TRUST[self.review_from]
 
     def with_actions(self, actions: Iterable[tuple[Verdict, Action]]) -> GuardPolicy:
         """Return the policy with other actions for some verdicts."""

@@ -85,11 +85,54 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class QuestionPage:
-    """Answer to `QuestionsQuery`; an empty token is the end."""
+    """Answer to `QuestionsQuery`; an empty token is the end.
+
+    `pending` are memories that wait for a review, the oldest first; only the first page has them,
+    at most as many as it has questions. `pending_count` counts all of them.
+    """
 
     revision: int
     questions: tuple[Question, ...]
     next_page_token: str
+    pending: tuple[Memory, ...] = ()
+    pending_count: int = 0
+
+
+class ReviewAnswer(StrEnum):
+    """Decision on a memory that waits for a review."""
+
+    CONFIRM = "confirm"
+    """It becomes a memory like others."""
+    REJECT = "reject"
+    """It is forgotten."""
+
+
+@dataclass(frozen=True, slots=True)
+class Review:
+    """Confirm or reject a memory that waits for a review; one operation.
+
+    A confirmed text passes the guard, and replaces and links what a Remember would. An expected
+    revision of 0 accepts any.
+    """
+
+    agent_id: str
+    memory_id: str
+    answer: ReviewAnswer
+    reason: str = ""
+    expected_revision: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Reviewed:
+    """Answer to `Review`: the memory as it is now.
+
+    If it is not reviewed, its text repeats `guard.duplicate`, and it still waits.
+    """
+
+    reviewed: bool
+    memory: Memory
+    guard: GuardReport | None = None
+    superseded_ids: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

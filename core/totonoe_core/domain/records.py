@@ -64,6 +64,9 @@ class Status(StrEnum):
     SUPERSEDED = "superseded"
     CLOSED = "closed"
     FORGOTTEN = "forgotten"
+    PENDING = "pending"
+    """Saved, and nobody confirmed it yet (`GuardPolicy.review_from`). It is found only by who asks
+    for it, and neither compared, linked nor tidied."""
     PURGED = "purged"
     """Its bytes are erased. Known inside the engine only: callers never see it."""
 
@@ -467,7 +470,8 @@ class LayerReport:
 class Duplicate:
     """The live memory that says the same; `judgement` is set if a verdict refused.
 
-    `source` is `None` in an answer that was kept before memories had sources.
+    `source` is `None` in an answer that was kept before memories had sources. `pending`: it waits
+    for a review, as the refused text would.
     """
 
     memory_id: str
@@ -477,6 +481,7 @@ class Duplicate:
     method: Method
     judgement: Judgement | None = None
     source: Source | None = None
+    pending: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -155,6 +155,11 @@ def _setting(values: Values, name: str, hint: Any) -> Any:
             values.take(name, type(None))
             return None
         return values.take(name, float)
+    if hint == Source | None:
+        if values.has(name) and values.of(name) is None:
+            values.take(name, type(None))
+            return None
+        return values.member(name, Source).value
     if isinstance(hint, type) and issubclass(hint, StrEnum):
         return values.member(name, hint).value
     return values.take(name, hint)

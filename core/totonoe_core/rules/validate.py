@@ -41,7 +41,7 @@ from totonoe_core.domain.queries import (
     RecallMode,
     RecallQuery,
 )
-from totonoe_core.domain.questions import Answer, Resolve
+from totonoe_core.domain.questions import Answer, Resolve, Review
 from totonoe_core.domain.records import Fields, Kind, StateKind, TimeRange
 from totonoe_core.domain.tidy import ApplyTidyPlan, Tidy, TidyUpsert
 from totonoe_core.domain.transfer import ImportRows
@@ -409,6 +409,10 @@ def command(value: Command, now_us: int) -> None:
             optional_text(value.reason, "reason", limits.REASON_BYTES_MAX)
         case Resolve():
             _resolve(value)
+        case Review():
+            memory_id(value.memory_id, "memory_id")
+            number(value.expected_revision, "expected_revision", 0, 2**62)
+            optional_text(value.reason, "reason", limits.REASON_BYTES_MAX)
         case Dismiss() | Undismiss():
             memory_id(value.id_a, "id_a")
             memory_id(value.id_b, "id_b")

@@ -1,4 +1,4 @@
-"""The calls about pairs that probably say the same."""
+"""The calls about memories that somebody is asked about."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from totonoe_server.wire import questions as codec
 
 
 class QuestionCalls(Calls):
-    """Resolve and ListQuestions over an engine."""
+    """Resolve, Review and ListQuestions over an engine."""
 
     async def Resolve(self, request: pb.ResolveRequest, _: Context) -> Encoded:
         """Answers whether two memories say the same."""
@@ -17,6 +17,10 @@ class QuestionCalls(Calls):
         return await self._applied_or_previewed(
             request, command, request.dry_run, codec.resolved_to_wire
         )
+
+    async def Review(self, request: pb.ReviewRequest, _: Context) -> Encoded:
+        """Confirms or rejects a memory that waits for a review."""
+        return await self._applied(request, codec.review_from_wire(request), codec.reviewed_to_wire)
 
     async def ListQuestions(self, request: pb.ListQuestionsRequest, _: Context) -> Encoded:
         """Returns one page of questions."""

@@ -1,4 +1,4 @@
-"""Resolve and ListQuestions."""
+"""Resolve, Review and ListQuestions."""
 
 from __future__ import annotations
 
@@ -9,9 +9,11 @@ from totonoe_core.domain.questions import (
     QuestionsQuery,
     Resolve,
     Resolved,
+    Review,
+    Reviewed,
 )
 from totonoe_server.wire.graph import lost_to_wire
-from totonoe_server.wire.mapping import answer_or_preview, decoder, encoder
+from totonoe_server.wire.mapping import answer, answer_or_preview, decoder, encoder
 from totonoe_server.wire.memories import memory_to_wire
 
 _PAGE_SIZE_DEFAULT = 20
@@ -26,6 +28,17 @@ resolved_to_wire = answer_or_preview(
         "lost": lambda value: [lost_to_wire(one) for one in value.lost],
     },
 )
+review_from_wire = decoder(pb.ReviewRequest, Review)
+reviewed_to_wire = answer(
+    Reviewed,
+    pb.ReviewResponse,
+    names={
+        "duplicate": "guard.duplicate",
+        "maybe_replaced_ids": "guard.maybe_replaced_ids",
+        "question": "guard.question",
+    },
+    computed={"memory": lambda value: memory_to_wire(value.memory)},
+)
 questions_from_wire = decoder(
     pb.ListQuestionsRequest,
     QuestionsQuery,
@@ -39,4 +52,8 @@ question_to_wire = encoder(
         "b": lambda value: memory_to_wire(value.b),
     },
 )
-questions_to_wire = encoder(QuestionPage, pb.ListQuestionsResponse)
+questions_to_wire = encoder(
+    QuestionPage,
+    pb.ListQuestionsResponse,
+    computed={"pending": lambda value: [memory_to_wire(one) for one in value.pending]},
+)

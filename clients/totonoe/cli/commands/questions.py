@@ -1,4 +1,4 @@
-"""Commands about pairs that somebody is asked about: questions, resolve."""
+"""Commands about memories that somebody is asked about: questions, resolve, review."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from totonoe.cli.plain import plain
 from totonoe.cli.session import ExitCode, Session
 from totonoe.cli.show import questions as show
 from totonoe.cli.show.questions import ANSWERS
-from totonoe.enums import Answer
+from totonoe.enums import Answer, ReviewAnswer
 
 
 def register(app: typer.Typer) -> None:
     """Adds these commands to `app`."""
-    add(app, Panel.TIDY_UP, questions, resolve)
+    add(app, Panel.TIDY_UP, questions, resolve, review)
 
 
 def questions(
@@ -28,10 +28,50 @@ def questions(
     limit: Annotated[int, typer.Option(min=1, max=100, help="At most so many.")] = 20,
     page: Annotated[str, typer.Option(metavar="TOKEN", help="Continue after this page.")] = "",
 ) -> None:
-    """List pairs of which one memory may replace the other, or both probably say the same."""
+    """List what waits for an answer.
+
+    Memories that wait for a review, then pairs of which one may replace the other, or both
+    probably say the same.
+    """
     with session.client() as client:
         answer = client.list_questions(memory_id=about, page_size=limit, page_token=page)
     session.show(plain(answer), lambda: show.questions(answer))
+
+
+def review(
+    session: Session,
+    memory_id: Annotated[str, typer.Argument(metavar="ID", help="A memory that waits.")],
+    answer: Annotated[
+        str,
+        typer.Argument(
+            metavar="ANSWER",
+            help="confirm: it becomes a memory like others. reject: it is forgotten.",
+        ),
+    ],
+    reason: options.Reason = "",
+    expected_revision: options.ExpectedRevision = 0,
+    operation_id: options.OperationId = "",
+) -> None:
+    """Confirm or reject a memory that waits for a review.
+
+    `totonoe questions` lists them, `totonoe undo` takes the answer back. Exit code 3 if a live
+    memory already says the same.
+    """
+    allowed = [one for one in ReviewAnswer if one is not ReviewAnswer.UNKNOWN]
+    if answer not in allowed:
+        raise ValueError(f"ANSWER: got {answer!r}, allowed: {', '.join(allowed)}")
+    said = ReviewAnswer(answer)
+    with session.client() as client:
+        done = client.review(
+            memory_id,
+            said,
+            reason=reason,
+            expected_revision=expected_revision,
+            operation_id=operation_id,
+        )
+    session.show(plain(done), lambda: show.reviewed(done, said))
+    if not done.reviewed:
+        raise typer.Exit(ExitCode.REPEATED)
 
 
 def resolve(

@@ -10,6 +10,7 @@ from totonoe.cli.plain import plain
 from totonoe.cli.printing import line, lines, table
 from totonoe.cli.show.parts import (
     answer_replaces,
+    answer_review,
     answer_with,
     as_of,
     judgement,
@@ -132,6 +133,8 @@ def remembered(answer: Remembered) -> None:
         replay(answer.replayed)
         return
     line(saved_as(answer))
+    if answer.pending:
+        answer_review(answer.memory_id)
     for superseded_id in answer.superseded_ids:
         line(f"It takes the place of {superseded_id}.")
     _outdated(answer.outdated)
@@ -155,6 +158,8 @@ def checked(answer: Checked) -> None:
     refused = "Would not be saved — it was forgotten, which this collection refuses."
     saved = f" as the next version of {answer.grown_id}" if answer.grown_id else ""
     line(f"Would be saved{saved}." if answer.would_save else refused)
+    if answer.pending:
+        line("It would wait for a review.")
     for superseded_id in answer.superseded_ids:
         line(f"It would take the place of {superseded_id}.")
     _outdated(answer.outdated)

@@ -37,6 +37,8 @@ def repeated(duplicate: Duplicate) -> None:
     lines(*existing(duplicate))
     line(f"Method: {duplicate.method}")
     judgement(duplicate.judgement)
+    if duplicate.pending:
+        answer_review(duplicate.memory_id)
 
 
 def judgement(
@@ -114,6 +116,12 @@ def answer_replaces(memory_id: str, other_id: str) -> None:
     """Print how to say whether a memory takes the place of another."""
     line(f"If so: {step('resolve', memory_id, other_id, 'replaces')}")
     line(f"If both are true: {step('resolve', memory_id, other_id, 'different')}")
+
+
+def answer_review(memory_id: str) -> None:
+    """Print how to confirm or reject a memory that waits for a review."""
+    line(f"Confirm it with: {step('review', memory_id, 'confirm')}")
+    line(f"Reject it with: {step('review', memory_id, 'reject')}")
 
 
 def no_longer_said(details: Sequence[LostDetail]) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from totonoe.cli.printing import line
 from totonoe.cli.show.parts import (
     answer_replaces,
+    answer_review,
     answer_with,
     judgement,
     no_longer_said,
@@ -13,8 +14,8 @@ from totonoe.cli.show.parts import (
 )
 from totonoe.cli.stepping import again, step
 from totonoe.cli.text import age, shown_similarity, sourced
-from totonoe.enums import Answer, QuestionKind
-from totonoe.questions.models import Question, QuestionPage, Resolved
+from totonoe.enums import Answer, QuestionKind, ReviewAnswer
+from totonoe.questions.models import Question, QuestionPage, Resolved, Reviewed
 
 ANSWERS = "|".join(one for one in Answer if one is not Answer.UNKNOWN)
 """The words that answer a question, as every client takes and prints them."""
@@ -22,8 +23,12 @@ ANSWERS = "|".join(one for one in Answer if one is not Answer.UNKNOWN)
 
 def questions(answer: QuestionPage) -> None:
     """Print a page of questions, and how to answer them."""
-    if not answer.questions:
+    if not answer.questions and not answer.pending:
         line("No open questions.")
+        return
+    if answer.pending:
+        _pending(answer)
+    if not answer.questions:
         return
     for one in answer.questions:
         question(one)
@@ -35,6 +40,37 @@ def questions(answer: QuestionPage) -> None:
     line(f"On a page, by keys: {step('console')}")
     if answer.next_page_token:
         line(f"More with: {again(page=answer.next_page_token)}")
+
+
+def _pending(answer: QuestionPage) -> None:
+    """Print what waits for a review, and how to confirm or reject it."""
+    line(f"Waiting for a review: {answer.pending_count}")
+    for memory in answer.pending:
+        text = sourced(memory, memory.content)
+        line(f"  [{age(memory.created_time)}] {text} (id: {memory.id})")
+    answer_review(answer.pending[0].id)
+    if answer.pending_count > len(answer.pending):
+        line(f"All of them: {step('list', '--status', 'pending')}")
+
+
+def reviewed(answer: Reviewed, said: ReviewAnswer) -> None:
+    """Print what became of a memory that waited for a review, and how to undo it."""
+    if answer.duplicate is not None and not answer.reviewed:
+        line("Not confirmed — very similar memory already exists.")
+        repeated(answer.duplicate)
+        line(f"Reject it with: {step('review', answer.memory.id, 'reject')}")
+        return
+    if said is ReviewAnswer.REJECT:
+        line(f"Rejected: {answer.memory.id} is forgotten.")
+    else:
+        line(f"Confirmed: {answer.memory.id} is a memory like others now.")
+        for superseded_id in answer.superseded_ids:
+            line(f"It takes the place of {superseded_id}.")
+        for other_id in answer.maybe_replaced_ids:
+            line(f"Does it replace {other_id}?")
+            answer_replaces(answer.memory.id, other_id)
+    replay(answer.replayed)
+    line(f"Take it back with: {step('undo', answer.revision)}")
 
 
 def question(one: Question) -> None:

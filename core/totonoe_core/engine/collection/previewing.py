@@ -189,7 +189,7 @@ class Previewing:
 def _checked(applied: Applied) -> Checked:
     (done,) = applied.results
     assert isinstance(done, Remembered)
-    return Checked(done.saved, done.guard, done.grown_id, done.superseded_ids)
+    return Checked(done.saved, done.guard, done.grown_id, done.superseded_ids, done.pending)
 
 
 def _texts(job: Job) -> list[str]:

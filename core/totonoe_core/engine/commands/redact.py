@@ -12,7 +12,7 @@ from totonoe_core.domain.cleanup import Faded, Group, Replaced
 from totonoe_core.domain.commands import Applied, Result
 from totonoe_core.domain.graph import Linked, Unlinked
 from totonoe_core.domain.memories import LostDetail, Merged, Remembered, Updated
-from totonoe_core.domain.questions import Resolved
+from totonoe_core.domain.questions import Resolved, Reviewed
 from totonoe_core.domain.records import (
     Duplicate,
     Fields,
@@ -88,11 +88,11 @@ class Redaction:
                 if not self._ids.isdisjoint((link.target_id, inverse.target_id)):
                     return Linked(_unsaid(link), _unsaid(inverse), value.created)
                 return value
-            case Remembered() | Updated() | Merged() | Resolved():
+            case Remembered() | Updated() | Merged() | Resolved() | Reviewed():
                 return self._guarded(value)
         return self._parts(value)
 
-    def _guarded(self, value: Remembered | Updated | Merged | Resolved) -> Any:
+    def _guarded(self, value: Remembered | Updated | Merged | Resolved | Reviewed) -> Any:
         """Redact an answer with a guard's report on a text that was saved or refused.
 
         Evidence quotes that text too. If it is a purged memory's own text, or repeated one, nothing

@@ -22,7 +22,7 @@ from totonoe_core.domain.records import (
 )
 from totonoe_core.engine.commands import superseding
 from totonoe_core.engine.commands.dismiss import put_dismissal
-from totonoe_core.engine.guarding import growing, likely, replaceable, tombstones
+from totonoe_core.engine.guarding import growing, likely, replaceable, tombstones, waiting
 from totonoe_core.engine.guarding.answering import Neighbours, with_linked
 from totonoe_core.engine.guarding.guarding import Guarding
 from totonoe_core.engine.guarding.linking import link_updated, put_links
@@ -37,20 +37,36 @@ Vector = NDArray[np.float32]
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """The text of a Remember for the guard, and the memory that it would grow."""
+    """The text of a Remember for the guard, and the memory that it would grow.
+
+    `waits`: it is saved pending, and grows and replaces nothing.
+    """
 
     text: GuardedText
     grown: Memory | None
+    waits: bool
 
 
 def wanted(ledger: Ledger, command: Remember, now_us: int) -> Wanted:
-    """Prepare the text of a Remember, with its replaced memories. Raises as `superseding.named`."""
+    """Prepare the text of a Remember, with its replaced memories.
+
+    Raises as `superseding.named`, and `InvalidArgument` (REVIEW_FIRST) for a text that waits for a
+    review and names memories to replace.
+    """
     policy = command.policy(ledger.state.info.guard)
+    waits = command.pending or policy.reviews(command.fields.source)
+    if waits and command.supersede_ids:
+        raise InvalidArgument(
+            "REVIEW_FIRST",
+            field="supersede_ids",
+            got=f"{len(command.supersede_ids)} ids",
+            allowed=f"none for a text of source {command.fields.source}, which waits for a review",
+        )
     command = replace(command, fields=expiry.begun(command.fields, now_us))
     replaced = superseding.named(ledger, command)
     distinct = frozenset(ledger.slot_of(one) for one in _distinct(ledger, command))
     text = GuardedText.of(command, policy, replaced, distinct)
-    grown = growing.grown_by(ledger, command, now_us)
+    grown = None if waits else growing.grown_by(ledger, command, now_us)
     if grown is not None:
         fields = growing.fields_after(grown.fields, command.fields)
         text = replace(text, fields=fields)
@@ -58,7 +74,7 @@ def wanted(ledger: Ledger, command: Remember, now_us: int) -> Wanted:
         if not same_text or payload_hash(fields) != payload_hash(grown.fields):
             # Memories that already say the same may still refuse it.
             text = replace(text, replaced=(ledger.slot_of(grown),))
-    return Wanted(text, grown)
+    return Wanted(text, grown, waits)
 
 
 def _distinct(ledger: Ledger, command: Remember) -> list[Memory]:
@@ -121,6 +137,8 @@ class Remembering:
         features: Features | None = None
         neighbours: Neighbours | None = None
         report = self._guarding.by_text(text, operation.now_us)
+        if report is None and found.waits:
+            report = waiting.refusal(self._state, text, operation.now_us)
         if report is None:
             report = tombstones.refusal(self._state, text, operation.now_us)
             if report is not None and report.forgotten is not None:
@@ -136,9 +154,16 @@ class Remembering:
                 self._ledger, self._guarding, text, decided, operation.now_us, operation.reading
             )
         if features is None or neighbours is None or report.duplicate is not None:
-            return self._refused(operation, found.grown, text, report, neighbours)
+            return self._refused(operation, found, text, report, neighbours)
         forgotten = tombstones.match(self._state, text, features.canonical, operation.now_us)
         report = replace(report, forgotten=forgotten)
+        if found.waits:
+            self._ledger.check_external_id(fields.external_id, command.agent_id, row=0)
+            memory = self._added(
+                operation, command, fields, text.content_hash, features, Status.PENDING
+            )
+            report = replace(report, question=None, nearest=None)
+            return Remembered(saved=True, memory_id=memory.id, guard=report, pending=True)
         if found.grown is not None:
             return self._grow(operation, command, found.grown, text, features, report, neighbours)
         holders = replaceable.holders(self._state, text)
@@ -147,6 +172,24 @@ class Remembering:
         slots, report = superseding.by_saved(text, report, holders, neighbours)
         self._ledger.check_external_id(fields.external_id, command.agent_id, row=0)
         memory = self._added(operation, command, fields, text.content_hash, features)
+        done = self.take_place(
+            operation, memory, text, features, report, neighbours, slots, command.links_max
+        )
+        self._declare_distinct(operation, command, memory)
+        return done
+
+    def take_place(
+        self,
+        operation: Operation,
+        memory: Memory,
+        text: GuardedText,
+        features: Features,
+        report: GuardReport,
+        neighbours: Neighbours,
+        slots: tuple[int, ...],
+        links_max: int | None = None,
+    ) -> Remembered:
+        """Link a live memory without links to its neighbours, and let it supersede some slots."""
         self._score_later(memory, neighbours)
         links = put_links(
             self._state,
@@ -157,9 +200,7 @@ class Remembering:
             report.outdated,
             report.maybe_replaced_ids,
             distance_below=text.policy.link_distance_below,
-            count_max=(
-                limits.AUTO_LINKS_PER_REMEMBER if command.links_max is None else command.links_max
-            ),
+            count_max=limits.AUTO_LINKS_PER_REMEMBER if links_max is None else links_max,
         )
         linked = [link.target_id for link in links]
         report = with_linked(report, linked, neighbours, operation.now_us)
@@ -170,7 +211,6 @@ class Remembering:
         ]
         for one in before:
             self._ledger.supersede(operation, one, memory.id)
-        self._declare_distinct(operation, command, memory)
         return Remembered(
             saved=True,
             memory_id=memory.id,
@@ -191,6 +231,7 @@ class Remembering:
         fields: Fields,
         content_hash: bytes,
         features: Features,
+        status: Status = Status.ACTIVE,
     ) -> Memory:
         """Write a new memory, and return it."""
         created_us = operation.now_us if fields.created_us is None else fields.created_us
@@ -204,7 +245,7 @@ class Remembering:
             fields=replace(fields, created_us=None),
             created_us=created_us,
             updated_us=operation.now_us,
-            status=Status.ACTIVE,
+            status=status,
             superseded_by="",
             revision=operation.revision,
         )
@@ -214,7 +255,7 @@ class Remembering:
     def _refused(
         self,
         operation: Operation,
-        grown: Memory | None,
+        found: Wanted,
         text: GuardedText,
         report: GuardReport,
         neighbours: Neighbours | None,
@@ -227,8 +268,8 @@ class Remembering:
         if not operation.on_trial:
             self._put_off(report.duplicate.memory_id, operation.now_us)
         answer = Remembered(saved=False, memory_id=report.duplicate.memory_id, guard=report)
-        if grown is not None:
-            # A text that grows a memory supersedes nothing.
+        if found.grown is not None or found.waits:
+            # A text that grows a memory supersedes nothing, nor does one that would wait.
             return answer
         ledger = self._ledger
         taken = superseding.by_duplicate(ledger, text, report, neighbours)

@@ -21,6 +21,7 @@ from totonoe_core.domain.policy import (
     TidyPolicy,
     Tokenizer,
 )
+from totonoe_core.domain.records import Source
 from totonoe_core.rules import validate
 
 _THRESHOLDS = {
@@ -125,11 +126,13 @@ def changed(info: CollectionInfo, changes: Sequence[tuple[str, Any]]) -> Collect
 
 def _guard(policy: GuardPolicy, name: str, value: Any) -> GuardPolicy:
     if name == "preset":
-        return PRESETS[Preset(value or Preset.STANDARD)]
+        return replace(PRESETS[Preset(value or Preset.STANDARD)], review_from=policy.review_from)
     if value is None and name not in _THRESHOLDS:
         value = getattr(PRESETS[policy.preset], name)
     if name == "tokenizer":
         value = Tokenizer(value)
     elif name.startswith("on_"):
         value = Action(value)
+    elif name == "review_from" and value is not None:
+        value = Source(value)
     return replace(policy, **{name: value})

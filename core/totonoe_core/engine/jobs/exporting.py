@@ -30,7 +30,7 @@ from totonoe_core.store.seam import ReaderPool, Rows
 from totonoe_core.store.settings import read_settings
 
 T = TypeVar("T")
-EXPORTED = (Status.ACTIVE, Status.SUPERSEDED, Status.CLOSED, Status.FORGOTTEN)
+EXPORTED = tuple(status for status in Status if status is not Status.PURGED)
 _EPISODES_READ = 32
 
 

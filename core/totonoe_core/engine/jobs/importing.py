@@ -293,7 +293,7 @@ class Importing:
             record = entry.record
             if entry.error is not None:
                 self._failed(entry, entry.error)
-            elif isinstance(record, Memory) and record.status is Status.ACTIVE:
+            elif isinstance(record, Memory) and record.status in (Status.ACTIVE, Status.PENDING):
                 asked.append(entry)
             else:
                 self._count("left_out_count")
@@ -400,4 +400,5 @@ def _command(memory: Memory, use_vector: bool) -> Remember:
         content=memory.content,
         fields=replace(memory.fields, created_us=memory.created_us),
         vector=memory.vector if use_vector else b"",
+        pending=memory.status is Status.PENDING,
     )

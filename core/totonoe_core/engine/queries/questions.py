@@ -5,18 +5,23 @@ from __future__ import annotations
 from itertools import islice
 from typing import cast
 
+import numpy as np
+
 from totonoe_core.base.errors import NotFound
 from totonoe_core.domain.collections import CollectionInfo
+from totonoe_core.domain.filter import Filter
+from totonoe_core.domain.queries import ListQuery
 from totonoe_core.domain.questions import Question, QuestionKind, QuestionPage, QuestionsQuery
-from totonoe_core.domain.records import LinkType, Memory
-from totonoe_core.engine.state import open_questions, paging, sizes
+from totonoe_core.domain.records import LinkType, Memory, Status
+from totonoe_core.engine.state import open_questions, paging, reading, sizes
 from totonoe_core.engine.state.comparing import judgement_of
 from totonoe_core.engine.state.state import CollectionState
+from totonoe_core.index import masks
 from totonoe_core.store.records import AskedPair, PairPlace
 from totonoe_core.store.seam import Rows
 
 
-def page(state: CollectionState, rows: Rows, query: QuestionsQuery) -> QuestionPage:
+def page(state: CollectionState, rows: Rows, query: QuestionsQuery, now_us: int) -> QuestionPage:
     """Return a page of the questions of which the caller may read both sides.
 
     Raises `NotFound` for a `memory_id` that the caller does not see, and `InvalidArgument`
@@ -46,7 +51,33 @@ def page(state: CollectionState, rows: Rows, query: QuestionsQuery) -> QuestionP
     if len(found) > len(kept):
         last = kept[-1][0]
         token = paging.token((repr(last.confidence), last.low, last.high), *asked)
-    return QuestionPage(revision, questions, token)
+    if query.page_token:
+        return QuestionPage(revision, questions, token)
+    waiting, count = _pending(state, rows, query, now_us)
+    return QuestionPage(revision, questions, token, waiting, count)
+
+
+def _pending(
+    state: CollectionState, rows: Rows, query: QuestionsQuery, now_us: int
+) -> tuple[tuple[Memory, ...], int]:
+    """Return the oldest memories that wait for a review, and how many do."""
+    if query.memory_id:
+        found = state.find(rows, query.memory_id, query.agent_id)
+        if found is None or found.status is not Status.PENDING:
+            return (), 0
+        return tuple(state.shown(rows, [found], query.agent_id)), 1
+    view = state.index.view()
+    mask = masks.matching(
+        state.index, view, _WAITING, query.agent_id, state.published.decay, now_us
+    )
+    count = int(np.count_nonzero(mask))
+    if not count:
+        return (), 0
+    asked = ListQuery(query.agent_id, _WAITING, query.page_size)
+    return reading.scan(state, rows, asked, now_us).memories, count
+
+
+_WAITING = Filter(statuses=(Status.PENDING,))
 
 
 def _row_of(state: CollectionState, rows: Rows, query: QuestionsQuery) -> int:

@@ -300,7 +300,7 @@ class Reads:
         if query.memory_id:
             validate.memory_id(query.memory_id, "memory_id")
         validate.number(query.page_size, "page_size", 1, limits.QUESTIONS_PAGE_MAX)
-        return self._with_rows(lambda rows: questions.page(self._state, rows, query))
+        return self._with_rows(lambda rows: questions.page(self._state, rows, query, self._clock()))
 
     def _changes(self, query: ChangesQuery) -> Future[Changes]:
         validate.number(query.after_revision, "after_revision", 0, 2**62)

@@ -235,6 +235,8 @@ def _type(before: Memory | None, after: Memory) -> ChangeType:
         return ChangeType.CREATED
     if before.status is after.status:
         return ChangeType.UPDATED
+    if Status.PENDING in (before.status, after.status) and before.status not in DEAD:
+        return ChangeType.UPDATED
     if after.status is Status.SUPERSEDED:
         return ChangeType.SUPERSEDED
     return ChangeType.CLOSED if after.status is Status.CLOSED else ChangeType.RESTORED

@@ -21,7 +21,7 @@ from totonoe_core.domain.dismissals import Dismiss, Undismiss
 from totonoe_core.domain.expiry import Expire
 from totonoe_core.domain.graph import CreateEpisode, DeleteEpisode, LinkMemories, UnlinkMemories
 from totonoe_core.domain.memories import Forget, Merge, Purge, Remember, Update
-from totonoe_core.domain.questions import Resolve
+from totonoe_core.domain.questions import Resolve, Review
 from totonoe_core.domain.reembed import Reembed
 from totonoe_core.domain.tidy import ApplyTidyPlan, Tidy, TidyUpsert
 from totonoe_core.domain.transfer import ImportRows
@@ -43,6 +43,7 @@ from totonoe_core.engine.commands.merge import Merging
 from totonoe_core.engine.commands.purge import Purging
 from totonoe_core.engine.commands.remember import Remembering
 from totonoe_core.engine.commands.resolve import Resolving
+from totonoe_core.engine.commands.review import Reviewing
 from totonoe_core.engine.commands.settings import changed
 from totonoe_core.engine.commands.tidy import Tidying
 from totonoe_core.engine.commands.tidy_plan import TidyPlans
@@ -62,6 +63,7 @@ class Decider:
         self._ledger = Ledger(state)
         self.guarding = Guarding(state, judging)
         self._remembering = Remembering(self._ledger, self.guarding)
+        self._reviewing = Reviewing(self._ledger, self.guarding, self._remembering)
         self.forgetting = Forgetting(self._ledger)
         self.merging = Merging(self._ledger, self.guarding)
         self.resolving = Resolving(self._ledger, self.merging)
@@ -124,6 +126,8 @@ class Decider:
                 return episodes.delete(self._ledger, operation, command)
             case Resolve():
                 return self.resolving.resolve(operation, command, vector)
+            case Review():
+                return self._reviewing.review(operation, command)
             case Dismiss():
                 return dismiss.dismiss(self._ledger, operation, command)
             case Undismiss():

@@ -483,6 +483,21 @@ export enum ErrorReason {
   STORE_UNAVAILABLE = 71,
 
   /**
+   * The text waits for a review (`guard.review_from`), so that it replaces nothing yet: name no memories
+   * in `supersede_ids`. (INVALID_ARGUMENT)
+   *
+   * @generated from enum value: ERROR_REASON_REVIEW_FIRST = 75;
+   */
+  REVIEW_FIRST = 75,
+
+  /**
+   * The memory waits for no review, or no more. (FAILED_PRECONDITION)
+   *
+   * @generated from enum value: ERROR_REASON_NOT_PENDING = 76;
+   */
+  NOT_PENDING = 76,
+
+  /**
    * The daemon has grants, and the call came without a token or a known certificate. (UNAUTHENTICATED)
    *
    * @generated from enum value: ERROR_REASON_TOKEN_MISSING = 80;

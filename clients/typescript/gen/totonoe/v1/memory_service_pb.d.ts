@@ -14,7 +14,7 @@ import type { FieldMask } from "@bufbuild/protobuf/wkt";
 import type { CreateEpisodeRequestSchema, CreateEpisodeResponseSchema, DeleteEpisodeRequestSchema, DeleteEpisodeResponseSchema, GetEpisodeRequestSchema, GetEpisodeResponseSchema, ListEpisodesRequestSchema, ListEpisodesResponseSchema, MergeRequestSchema, MergeResponseSchema, NeighborsRequestSchema, NeighborsResponseSchema } from "./graph_pb.js";
 import type { HistoryRequestSchema, HistoryResponseSchema, ListOperationsRequestSchema, ListOperationsResponseSchema, UndoRequestSchema, UndoResponseSchema, WatchRequestSchema, WatchResponseSchema } from "./operations_pb.js";
 import type { DismissRequestSchema, DismissResponseSchema, UndismissRequestSchema, UndismissResponseSchema } from "./audit_pb.js";
-import type { ListQuestionsRequestSchema, ListQuestionsResponseSchema, ResolveRequestSchema, ResolveResponseSchema } from "./questions_pb.js";
+import type { ListQuestionsRequestSchema, ListQuestionsResponseSchema, ResolveRequestSchema, ResolveResponseSchema, ReviewRequestSchema, ReviewResponseSchema } from "./questions_pb.js";
 import type { ApplyTidyPlanRequestSchema, ApplyTidyPlanResponseSchema, RecordTurnRequestSchema, RecordTurnResponseSchema, TidyRequestSchema, TidyResponseSchema } from "./tidy_pb.js";
 import type { ConsolidateRequestSchema, ConsolidateResponseSchema } from "./consolidate_pb.js";
 import type { CleanUpDuplicatesRequestSchema, CleanUpDuplicatesResponseSchema, DecayRequestSchema, DecayResponseSchema, EndSessionRequestSchema, EndSessionResponseSchema } from "./cleanup_pb.js";
@@ -292,6 +292,14 @@ export declare type RememberResponse = Message<"totonoe.v1.RememberResponse"> & 
   nearest?: SimilarMemory | undefined;
 
   /**
+   * It is saved STATUS_PENDING, since the policy reviews its source (`guard.review_from`): Review
+   * confirms it. Until then it replaces, grows and links nothing.
+   *
+   * @generated from field: bool pending = 20;
+   */
+  pending: boolean;
+
+  /**
    * What an agent does next, in words for its model; empty: nothing.
    *
    * @generated from field: string advice = 30;
@@ -505,6 +513,13 @@ export declare type CheckResponse = Message<"totonoe.v1.CheckResponse"> & {
    * @generated from field: totonoe.v1.SimilarMemory nearest = 15;
    */
   nearest?: SimilarMemory | undefined;
+
+  /**
+   * It would be saved STATUS_PENDING.
+   *
+   * @generated from field: bool pending = 16;
+   */
+  pending: boolean;
 
   /**
    * What an agent does next, in words for its model; empty: nothing.
@@ -2807,7 +2822,19 @@ export declare const MemoryService: GenService<{
     output: typeof ResolveResponseSchema;
   },
   /**
-   * Pages through the pairs that probably say the same, the most probable first.
+   * Confirms or rejects a memory that was saved STATUS_PENDING. A confirmed text passes the guard, and
+   * replaces and links what a Remember would. One operation: Undo takes it back.
+   *
+   * @generated from rpc totonoe.v1.MemoryService.Review
+   */
+  review: {
+    methodKind: "unary";
+    input: typeof ReviewRequestSchema;
+    output: typeof ReviewResponseSchema;
+  },
+  /**
+   * Pages through the questions about two memories: does one replace the other, or do both say the
+   * same? The first page has what waits for a Review too.
    *
    * @generated from rpc totonoe.v1.MemoryService.ListQuestions
    */

@@ -6,7 +6,7 @@
 
 import type { GenEnum, GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
-import type { Duplicate, Judgement, Memory } from "./types_pb.js";
+import type { Duplicate, Judgement, Memory, SimilarMemory } from "./types_pb.js";
 import type { LostDetail } from "./graph_pb.js";
 
 /**
@@ -320,6 +320,21 @@ export declare type ListQuestionsResponse = Message<"totonoe.v1.ListQuestionsRes
    * @generated from field: string next_page_token = 3;
    */
   nextPageToken: string;
+
+  /**
+   * On the first page: memories STATUS_PENDING, the oldest first, at most `page_size`. List with that
+   * status pages through all of them.
+   *
+   * @generated from field: repeated totonoe.v1.Memory pending = 4;
+   */
+  pending: Memory[];
+
+  /**
+   * On the first page: how many there are.
+   *
+   * @generated from field: int64 pending_count = 5;
+   */
+  pendingCount: bigint;
 };
 
 /**
@@ -327,6 +342,144 @@ export declare type ListQuestionsResponse = Message<"totonoe.v1.ListQuestionsRes
  * Use `create(ListQuestionsResponseSchema)` to create a new message.
  */
 export declare const ListQuestionsResponseSchema: GenMessage<ListQuestionsResponse>;
+
+/**
+ * Request of Review.
+ *
+ * @generated from message totonoe.v1.ReviewRequest
+ */
+export declare type ReviewRequest = Message<"totonoe.v1.ReviewRequest"> & {
+  /**
+   * Collection; empty means `default`.
+   *
+   * @generated from field: string collection = 1;
+   */
+  collection: string;
+
+  /**
+   * Makes a retry safe.
+   *
+   * @generated from field: string operation_id = 2;
+   */
+  operationId: string;
+
+  /**
+   * The caller.
+   *
+   * @generated from field: string agent_id = 3;
+   */
+  agentId: string;
+
+  /**
+   * A memory STATUS_PENDING that the caller may read.
+   *
+   * @generated from field: string memory_id = 4;
+   */
+  memoryId: string;
+
+  /**
+   * What becomes of it.
+   *
+   * @generated from field: totonoe.v1.ReviewAnswer answer = 5;
+   */
+  answer: ReviewAnswer;
+
+  /**
+   * Why, for the history.
+   *
+   * @generated from field: string reason = 6;
+   */
+  reason: string;
+
+  /**
+   * Revision of its row that the caller read. ABORTED (STALE_REVISION) if it is another. 0: any.
+   *
+   * @generated from field: int64 expected_revision = 7;
+   */
+  expectedRevision: bigint;
+};
+
+/**
+ * Describes the message totonoe.v1.ReviewRequest.
+ * Use `create(ReviewRequestSchema)` to create a new message.
+ */
+export declare const ReviewRequestSchema: GenMessage<ReviewRequest>;
+
+/**
+ * Answer of Review.
+ *
+ * @generated from message totonoe.v1.ReviewResponse
+ */
+export declare type ReviewResponse = Message<"totonoe.v1.ReviewResponse"> & {
+  /**
+   * Newest revision of the collection.
+   *
+   * @generated from field: int64 revision = 1;
+   */
+  revision: bigint;
+
+  /**
+   * False: its text repeats `duplicate`, and nothing was changed.
+   *
+   * @generated from field: bool reviewed = 2;
+   */
+  reviewed: boolean;
+
+  /**
+   * The memory as it is now.
+   *
+   * @generated from field: totonoe.v1.Memory memory = 3;
+   */
+  memory?: Memory | undefined;
+
+  /**
+   * If not reviewed: the live memory that says the same.
+   *
+   * @generated from field: totonoe.v1.Duplicate duplicate = 4;
+   */
+  duplicate?: Duplicate | undefined;
+
+  /**
+   * Memories whose place it took.
+   *
+   * @generated from field: repeated string superseded_ids = 5;
+   */
+  supersededIds: string[];
+
+  /**
+   * Live memories whose place it may take: questions, as with Remember.
+   *
+   * @generated from field: repeated string maybe_replaced_ids = 6;
+   */
+  maybeReplacedIds: string[];
+
+  /**
+   * The live memory that most probably says the same: a question, as with Remember.
+   *
+   * @generated from field: totonoe.v1.SimilarMemory question = 7;
+   */
+  question?: SimilarMemory | undefined;
+
+  /**
+   * This is the first answer again; nothing was done now.
+   *
+   * @generated from field: bool replayed = 8;
+   */
+  replayed: boolean;
+
+  /**
+   * The operation id, also when the daemon made it.
+   *
+   * @generated from field: string operation_id = 9;
+   */
+  operationId: string;
+};
+
+/**
+ * Describes the message totonoe.v1.ReviewResponse.
+ * Use `create(ReviewResponseSchema)` to create a new message.
+ */
+export declare const ReviewResponseSchema: GenMessage<ReviewResponse>;
 
 /**
  * How one memory relates to another, as somebody who knows says.
@@ -408,4 +561,37 @@ export enum QuestionKind {
  * Describes the enum totonoe.v1.QuestionKind.
  */
 export declare const QuestionKindSchema: GenEnum<QuestionKind>;
+
+/**
+ * What becomes of a memory that waits for a review.
+ *
+ * @generated from enum totonoe.v1.ReviewAnswer
+ */
+export enum ReviewAnswer {
+  /**
+   * Not said: INVALID_ARGUMENT.
+   *
+   * @generated from enum value: REVIEW_ANSWER_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * It becomes STATUS_ACTIVE, and passes the guard as with Remember.
+   *
+   * @generated from enum value: REVIEW_ANSWER_CONFIRM = 1;
+   */
+  CONFIRM = 1,
+
+  /**
+   * It becomes STATUS_FORGOTTEN, as with Forget.
+   *
+   * @generated from enum value: REVIEW_ANSWER_REJECT = 2;
+   */
+  REJECT = 2,
+}
+
+/**
+ * Describes the enum totonoe.v1.ReviewAnswer.
+ */
+export declare const ReviewAnswerSchema: GenEnum<ReviewAnswer>;
 

@@ -1166,6 +1166,13 @@ export declare type Duplicate = Message<"totonoe.v1.Duplicate"> & {
    * @generated from field: totonoe.v1.Source source = 7;
    */
   source: Source;
+
+  /**
+   * It waits for a review itself (STATUS_PENDING), as the refused text would: Review confirms it.
+   *
+   * @generated from field: bool pending = 8;
+   */
+  pending: boolean;
 };
 
 /**
@@ -1435,6 +1442,15 @@ export declare type GuardPolicy = Message<"totonoe.v1.GuardPolicy"> & {
    * @generated from field: optional bool learns = 21;
    */
   learns?: boolean | undefined;
+
+  /**
+   * Texts of this source, and of less trusted ones, are saved STATUS_PENDING, until a Review confirms
+   * them. Not said in an answer: none. No preset changes it; UpdateCollection that names it without
+   * a value switches it off.
+   *
+   * @generated from field: totonoe.v1.Source review_from = 20;
+   */
+  reviewFrom: Source;
 };
 
 /**
@@ -2162,6 +2178,14 @@ export enum Status {
    * @generated from enum value: STATUS_FORGOTTEN = 4;
    */
   FORGOTTEN = 4,
+
+  /**
+   * Saved, and nobody confirmed it yet (`guard.review_from`): only who asks for this status is shown
+   * it, and it is not compared, linked or tidied. Review ends it.
+   *
+   * @generated from enum value: STATUS_PENDING = 5;
+   */
+  PENDING = 5,
 }
 
 /**
