@@ -173,7 +173,7 @@ class Remembering:
         self._ledger.check_external_id(fields.external_id, command.agent_id, row=0)
         memory = self._added(operation, command, fields, text.content_hash, features)
         done = self.take_place(
-            operation, memory, text, features, report, neighbours, slots, command.links_max
+            operation, memory, text, report, neighbours, slots, command.links_max
         )
         self._declare_distinct(operation, command, memory)
         return done
@@ -183,7 +183,6 @@ class Remembering:
         operation: Operation,
         memory: Memory,
         text: GuardedText,
-        features: Features,
         report: GuardReport,
         neighbours: Neighbours,
         slots: tuple[int, ...],

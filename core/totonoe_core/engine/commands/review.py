@@ -80,8 +80,6 @@ class Reviewing:
             report = replace(report, verdict=Verdict.UPDATE)
         slots, report = superseding.by_saved(text, report, holders, neighbours)
         memory = ledger.replace(operation, found, replace(found, status=Status.ACTIVE))
-        done = self._remembering.take_place(
-            operation, memory, text, features, report, neighbours, slots
-        )
+        done = self._remembering.take_place(operation, memory, text, report, neighbours, slots)
         memory = ledger.shown(ledger.by_row(memory.row), command.agent_id)
         return Reviewed(True, memory, done.guard, done.superseded_ids)
