@@ -15,9 +15,10 @@ from google.protobuf.message import Message
 
 from totonoe.audit._aio import AsyncAuditCalls
 from totonoe.call import status, tracing
-from totonoe.call.channel import Connection, resolve_address
-from totonoe.call.credentials import resolve_credentials
+from totonoe.call.channel import Connection, resolve_addresses
+from totonoe.call.credentials import connection, resolve_credentials
 from totonoe.call.multiplex import AsyncMultiplexed
+from totonoe.call.places import SeenRevisions
 from totonoe.call.prepared import Caller, Prepared, prepared, serialize
 from totonoe.call.readiness import AsyncHealthCalls
 from totonoe.call.retry import Attempts, RetryPolicy, checked_timeout_s
@@ -53,7 +54,7 @@ class AsyncClient(
     AsyncTransferCalls,
     AsyncHealthCalls,
 ):
-    """A connection to one daemon, made on the first call, for one event loop.
+    """A connection to one daemon or several, made on the first call, for one event loop.
 
     Calls, arguments and errors are those of `totonoe.Client`. A call that is cancelled
     while it waits is cancelled at the daemon as well; a write may have been done then.
@@ -78,8 +79,10 @@ class AsyncClient(
         key: str | os.PathLike[str] | None = None,
         multiplex: bool = True,
     ) -> None:
-        self.address = resolve_address(address)
-        self._credentials = resolve_credentials(self.address, token, ca, cert, key)
+        addresses = resolve_addresses(address)
+        self.address = ",".join(addresses)
+        self._credentials = [resolve_credentials(one, token, ca, cert, key) for one in addresses]
+        self._seen = SeenRevisions() if len(addresses) > 1 else None
         self._timeout_s = checked_timeout_s(timeout_s)
         self._retry = retry or RetryPolicy()
         self._caller = Caller(agent_id, collection)
@@ -91,8 +94,7 @@ class AsyncClient(
     def _channel(self) -> Connection:
         """The connection. It belongs to the loop that runs when it is made, so not earlier."""
         if self._opened is None:
-            channel = self._credentials.open(grpc.aio)
-            self._opened = Connection(channel, self._credentials.metadata)
+            self._opened = connection(self._credentials, grpc.aio)
             if self._multiplex:
                 self._stream = AsyncMultiplexed(self._opened, self.address)
         return self._opened
@@ -136,6 +138,8 @@ class AsyncClient(
         """Makes a call, again while the daemon is unavailable and time is left."""
         call = prepared(request, result)
         attempts = self._attempts(timeout_s)
+        if self._seen is not None:
+            self._seen.carry(request)
         with tracing.begin(request, self.address) as span:
             while True:
                 try:
@@ -143,10 +147,14 @@ class AsyncClient(
                 except grpc.RpcError as error:
                     failure = status.from_call(error, self.address)
                     wait_s = attempts.wait_s(failure)
-                    if wait_s is None:
+                    behind = self._seen and self._seen.gives_up(request, attempts, failure)
+                    if wait_s is None or behind:
                         raise failure from error
+                    wait_s = self._channel.places.after(attempts, failure, wait_s)
                 else:
                     span.answered(answer)
+                    if self._seen is not None:
+                        self._seen.note(request, answer)
                     return call.decode(answer)
                 span.retried()
                 await asyncio.sleep(wait_s)
@@ -155,16 +163,22 @@ class AsyncClient(
         self, made: Prepared[Any], attempts: Attempts, metadata: tracing.Metadata
     ) -> Any:
         """The answer to one try, over the stream or by itself. Raises `grpc.RpcError`."""
-        if self._stream is not None:
+        if self._stream is not None and not attempts.moved_on:
             answer = await self._stream.answer(made.request, attempts.remaining_s(), metadata)
             if answer is not None:
                 return answer
+        attempts.place = self._channel.places.pick()
         method: Any = self._channel.unary_unary(
             made.method.path,
             request_serializer=serialize,
             response_deserializer=made.method.answer.FromString,
         )
-        call = method(made.request, timeout=attempts.remaining_s(), metadata=metadata)
+        call = method(
+            made.request,
+            timeout=attempts.remaining_s(),
+            metadata=metadata,
+            place=attempts.place,
+        )
         try:
             return await call
         finally:

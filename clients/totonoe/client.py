@@ -14,9 +14,10 @@ from google.protobuf.message import Message
 
 from totonoe.audit.calls import AuditCalls
 from totonoe.call import status, tracing
-from totonoe.call.channel import Connection, resolve_address
-from totonoe.call.credentials import resolve_credentials
+from totonoe.call.channel import Connection, resolve_addresses
+from totonoe.call.credentials import connection, resolve_credentials
 from totonoe.call.multiplex import Multiplexed
+from totonoe.call.places import SeenRevisions
 from totonoe.call.prepared import Caller, Prepared, prepared, serialize
 from totonoe.call.readiness import HealthCalls
 from totonoe.call.retry import Attempts, RetryPolicy, checked_timeout_s
@@ -52,7 +53,7 @@ class Client(
     TransferCalls,
     HealthCalls,
 ):
-    """A connection to one daemon, made on the first call.
+    """A connection to a daemon, or to several that share a store, made on the first call.
 
     Every call takes `timeout_s` (seconds for all its tries together; `None`: the client's;
     infinity: no deadline) and raises a `totonoe.errors.TotonoeError`; arguments that
@@ -63,7 +64,9 @@ class Client(
     ----------
     address : str or None
         `host:port`, `https://host:port` (TLS) or `unix:/path`. `None`: `TOTONOE_ADDRESS`, else the
-        socket of this user's daemon where one answers, else `127.0.0.1:7766`.
+        socket of this user's daemon where one answers, else `127.0.0.1:7766`. With commas several
+        of them, of daemons that share a store: they are asked in turn, the next one where one is
+        unavailable, and reads show at least what earlier answers showed.
     agent_id : str
         Who is calling: what it writes belongs to it, and it alone sees its private memories.
     collection : str
@@ -98,12 +101,14 @@ class Client(
         key: str | os.PathLike[str] | None = None,
         multiplex: bool = False,
     ) -> None:
-        self.address = resolve_address(address)
-        self._credentials = resolve_credentials(self.address, token, ca, cert, key)
+        addresses = resolve_addresses(address)
+        self.address = ",".join(addresses)
+        self._credentials = [resolve_credentials(one, token, ca, cert, key) for one in addresses]
+        self._seen = SeenRevisions() if len(addresses) > 1 else None
         self._timeout_s = checked_timeout_s(timeout_s)
         self._retry = retry or RetryPolicy()
         self._caller = Caller(agent_id, collection)
-        self._opened = Connection(self._credentials.open(grpc), self._credentials.metadata)
+        self._opened = connection(self._credentials, grpc)
         self._stream = Multiplexed(self._opened, self.address) if multiplex else None
 
     @property
@@ -143,6 +148,8 @@ class Client(
         """Makes a call, again while the daemon is unavailable and time is left."""
         call = prepared(request, result)
         attempts = self._attempts(timeout_s)
+        if self._seen is not None:
+            self._seen.carry(request)
         with tracing.begin(request, self.address) as span:
             while True:
                 try:
@@ -150,23 +157,33 @@ class Client(
                 except grpc.RpcError as error:
                     failure = status.from_call(error, self.address)
                     wait_s = attempts.wait_s(failure)
-                    if wait_s is None:
+                    behind = self._seen and self._seen.gives_up(request, attempts, failure)
+                    if wait_s is None or behind:
                         raise failure from error
+                    wait_s = self._channel.places.after(attempts, failure, wait_s)
                 else:
                     span.answered(answer)
+                    if self._seen is not None:
+                        self._seen.note(request, answer)
                     return call.decode(answer)
                 span.retried()
                 time.sleep(wait_s)
 
     def _answer(self, call: Prepared[Any], attempts: Attempts, metadata: tracing.Metadata) -> Any:
         """The answer to one try, over the stream or by itself. Raises `grpc.RpcError`."""
-        if self._stream is not None:
+        if self._stream is not None and not attempts.moved_on:
             answer = self._stream.answer(call.request, attempts.remaining_s(), metadata)
             if answer is not None:
                 return answer
+        attempts.place = self._channel.places.pick()
         method: Any = self._channel.unary_unary(
             call.method.path,
             request_serializer=serialize,
             response_deserializer=call.method.answer.FromString,
         )
-        return method(call.request, timeout=attempts.remaining_s(), metadata=metadata)
+        return method(
+            call.request,
+            timeout=attempts.remaining_s(),
+            metadata=metadata,
+            place=attempts.place,
+        )

@@ -56,7 +56,7 @@ def test_token_is_never_sent_over_plain_tcp_to_another_machine(
     monkeypatch.setenv("TOTONOE_TOKEN", TOKEN)
     with pytest.raises(InsecureConnection):
         kind(address)
-    assert kind(address, token="")._credentials.metadata == ()
+    assert kind(address, token="")._credentials[0].metadata == ()
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -88,6 +89,74 @@ def test_remember_through_one_is_recalled_through_the_other_and_undone_there(
     )
     assert recalled(other, collection, "boiler") == []
     wait_until(lambda: recalled(one, collection, "boiler") == [])
+
+
+def test_read_that_wants_a_revision_gets_it_at_once_from_the_other_daemon(
+    pair: Any, collection: str
+) -> None:
+    one, other = pair
+    for number in range(5):
+        said = one.remember(f"the boiler was cleaned in the year {2000 + number}", collection)
+        listed = other.memory.List(
+            pb.ListRequest(collection=collection, min_revision=said.revision), timeout=30
+        )
+        assert said.memory_id in [memory.id for memory in listed.memories]
+        assert listed.revision >= said.revision
+
+
+def test_revision_that_nobody_has_is_refused_by_name_and_retry_delay(
+    pair: Any, collection: str, fails: Any
+) -> None:
+    for wire in pair:
+        failure = fails(wire.memory.Recall, pb.RecallRequest(
+            collection=collection, text="boiler", min_revision=1_000_000))  # fmt: skip
+        assert (failure.code, failure.reason) == (grpc.StatusCode.UNAVAILABLE, "NOT_CAUGHT_UP")
+        assert failure.retry_delay_ms
+    negative = fails(pair[0].memory.Get, pb.GetRequest(collection=collection, min_revision=-1))
+    assert (negative.reason, negative.details["field"]) == ("OUT_OF_RANGE", "min_revision")
+
+
+@pytest.fixture
+def both(pair: Any, collection: str) -> Iterator[totonoe.Client]:
+    """A client of both daemons."""
+    addresses = ",".join(wire.server.address for wire in pair)
+    with totonoe.Client(addresses, agent_id="ann", collection=collection) as client:
+        yield client
+
+
+def test_client_of_both_reads_what_it_wrote_whichever_it_asks(both: totonoe.Client) -> None:
+    for number in range(6):
+        said = both.remember(f"the key of cabin {number} hangs at hook {number * 3}")
+        assert said.saved
+        assert said.memory_id in [memory.id for memory in both.list().memories]
+        assert both.get(said.memory_id).content.startswith(f"the key of cabin {number}")
+
+
+def test_asynchronous_client_of_both_reads_what_it_wrote(pair: Any, collection: str) -> None:
+    async def work() -> None:
+        addresses = ",".join(wire.server.address for wire in pair)
+        async with totonoe.AsyncClient(addresses, collection=collection) as client:
+            for number in range(6):
+                said = await client.remember(f"the boat {number} lies at pier {number * 3}")
+                assert (await client.get(said.memory_id)).content.endswith(str(number * 3))
+
+    asyncio.run(work())
+
+
+def test_client_goes_on_with_the_other_daemon_where_one_stops(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, open_wire: Any
+) -> None:
+    monkeypatch.setattr(config, "user_cache_path", lambda _: tmp_path)
+    url = migrated()
+    with open_wire(store=url) as one, open_wire(store=url) as other:
+        addresses = f"{one.server.address},{other.server.address}"
+        with totonoe.Client(addresses, agent_id="ann") as client:
+            first = client.remember("the mill has two wheels", operation_id="op-1")
+            one.server.stop()
+            for _ in range(4):
+                again = client.remember("the mill has two wheels", operation_id="op-1")
+                assert again.replayed and again.memory_id == first.memory_id
+                assert client.get(first.memory_id).content == "the mill has two wheels"
 
 
 def test_private_memory_stays_private_at_the_other_daemon(pair: Any, collection: str) -> None:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import re
 import socket
 import stat
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from totonoe.call.places import PLACES_MAX, Places
 from totonoe.errors import ClientClosed
 
 DEFAULT_ADDRESS = "127.0.0.1:7766"
@@ -18,6 +20,7 @@ ADDRESS_VARIABLE = "TOTONOE_ADDRESS"
 SOCKET_NAME = "totonoe.sock"
 TLS_SCHEME = "https://"
 _PROBE_S = 1.0
+_CONNECT_MS_MAX = 2_000
 MESSAGE_BYTES_MAX = 16 * 1024 * 1024
 FRAME_BYTES_MAX = 64
 
@@ -52,6 +55,28 @@ def resolve_address(address: str | None) -> str:
     return chosen
 
 
+def resolve_addresses(address: str | None) -> tuple[str, ...]:
+    """The addresses to dial: of a text with commas each one, else that of `resolve_address`.
+
+    They are of daemons that share a store. `TOTONOE_ADDRESS` names one daemon: of several, which
+    are its own, the first is taken.
+
+    Raises
+    ------
+    ValueError
+        As `resolve_address`, or there are more than PLACES_MAX, or one is there twice.
+    """
+    if address is None or "," not in address:
+        return (resolve_address(address),)
+    parts = [part.strip() for part in address.split(",")]
+    if len(parts) > PLACES_MAX or len(set(parts)) < len(parts) or "" in parts:
+        raise ValueError(
+            f"address: got {len(parts)} addresses, allowed: 1 to {PLACES_MAX} different ones, "
+            "with commas"
+        )
+    return tuple(map(resolve_address, parts))
+
+
 def own_socket() -> str:
     """The address of the Unix socket of this user's daemon; empty if none answers there."""
     path = default_data_dir() / SOCKET_NAME
@@ -76,9 +101,13 @@ def default_data_dir() -> Path:
     return (Path(state) if state else Path.home() / ".local" / "state") / "totonoe"
 
 
-def channel_options() -> list[tuple[str, int]]:
-    """gRPC channel options, the same for both clients."""
+def channel_options(several: bool) -> list[tuple[str, int]]:
+    """gRPC channel options, the same for both clients.
+
+    With `several` daemons a machine that does not answer is left for another one soon.
+    """
     return [
+        *([("grpc.min_reconnect_backoff_ms", _CONNECT_MS_MAX)] if several else []),
         ("grpc.max_send_message_length", MESSAGE_BYTES_MAX),
         # The longest answer, and what is around one that comes over a stream.
         ("grpc.max_receive_message_length", MESSAGE_BYTES_MAX + FRAME_BYTES_MAX),
@@ -99,42 +128,61 @@ class Connection:
 
     Parameters
     ----------
-    channel : grpc.Channel or grpc.aio.Channel
-        What makes the calls.
+    channels : sequence of grpc.Channel or of grpc.aio.Channel
+        What makes the calls: one for each daemon.
     metadata : tuple of (str, str)
         Goes with each call.
+
+    Attributes
+    ----------
+    places : Places
+        The daemons by their numbers. A call goes to the next one unless it says to which.
     """
 
-    def __init__(self, channel: Any, metadata: tuple[tuple[str, str], ...] = ()) -> None:
-        self._channel = channel
+    def __init__(self, channels: Sequence[Any], metadata: tuple[tuple[str, str], ...] = ()) -> None:
+        self._channels = channels
         self._metadata = metadata
+        self.places = Places(len(channels))
         self._closed = False
 
     def unary_unary(self, *args: Any, **options: Any) -> Callable[..., Any]:
         """As of the channel; raises `ClientClosed`, when it is made and when it is called."""
-        return self._method(self._channel.unary_unary, args, options)
+        return self._method("unary_unary", args, options)
 
     def unary_stream(self, *args: Any, **options: Any) -> Callable[..., Any]:
         """As `unary_unary`."""
-        return self._method(self._channel.unary_stream, args, options)
+        return self._method("unary_stream", args, options)
 
     def stream_stream(self, *args: Any, **options: Any) -> Callable[..., Any]:
         """As `unary_unary`."""
-        return self._method(self._channel.stream_stream, args, options)
+        return self._method("stream_stream", args, options)
 
     def close(self) -> Any:
-        """Ends the channel and its calls. Safe to call twice. Of asyncio's it is to be awaited."""
+        """Ends the channels and their calls. Safe to call twice.
+
+        Of asyncio's what it returns is to be awaited.
+        """
         self._closed = True
-        return self._channel.close()
+        closing = [channel.close() for channel in self._channels]
+        return asyncio.gather(*closing) if closing[0] is not None else None
 
     def _method(
-        self, make: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any]
+        self, kind: str, made_of: tuple[Any, ...], made_with: dict[str, Any]
     ) -> Callable[..., Any]:
         self._check()
-        method = make(*args, **options)
+        methods: dict[int, Callable[..., Any]] = {}
 
-        def call(*args: Any, metadata: tuple[tuple[str, str], ...] = (), **options: Any) -> Any:
+        def call(
+            *args: Any,
+            metadata: tuple[tuple[str, str], ...] = (),
+            place: int | None = None,
+            **options: Any,
+        ) -> Any:
             self._check()
+            at = self.places.pick() if place is None else place
+            if at not in methods:
+                methods[at] = getattr(self._channels[at], kind)(*made_of, **made_with)
+            method = methods[at]
             try:
                 return method(*args, metadata=(*self._metadata, *metadata), **options)
             except ValueError:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import ipaddress
 import os
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import grpc
 
-from totonoe.call.channel import TLS_SCHEME, channel_options
+from totonoe.call.channel import TLS_SCHEME, Connection, channel_options
 from totonoe.errors import InsecureConnection
 
 TOKEN_VARIABLE = "TOTONOE_TOKEN"
@@ -53,12 +54,22 @@ class Credentials:
         """The address as gRPC takes it."""
         return self.address.removeprefix(TLS_SCHEME)
 
-    def open(self, library: Any) -> Any:
-        """A channel of `grpc` or `grpc.aio`; it connects at its first call."""
+    def open(self, library: Any, several: bool) -> Any:
+        """A channel of `grpc` or `grpc.aio`; it connects at its first call.
+
+        `several` is true if there are other daemons to ask.
+        """
+        options = channel_options(several)
         if not self.address.startswith(TLS_SCHEME):
-            return library.insecure_channel(self.target, options=channel_options())
+            return library.insecure_channel(self.target, options=options)
         credentials = grpc.ssl_channel_credentials(self.ca, self.key, self.cert)
-        return library.secure_channel(self.target, credentials, options=channel_options())
+        return library.secure_channel(self.target, credentials, options=options)
+
+
+def connection(found: Sequence[Credentials], library: Any) -> Connection:
+    """A connection of `grpc` or `grpc.aio` to the daemons at the addresses of some credentials."""
+    several = len(found) > 1
+    return Connection([one.open(library, several) for one in found], found[0].metadata)
 
 
 def resolve_credentials(

@@ -86,6 +86,12 @@ class Attempts:
         self._begun_s = clock()
         self._deadline_s = self._begun_s + timeout_s
         self._failed_count = 0
+        self.place: int | None = None
+        """Number of the daemon that was asked last; see `places`. `None`: that of a stream."""
+        self.moved_on = False
+        """True once another daemon is asked than the one before."""
+        self.behind_count = 0
+        """Daemons that had not seen the revision that is wanted."""
 
     def remaining_s(self) -> float | None:
         """Seconds until the deadline, at least 0; `None` if there is no deadline."""

@@ -243,7 +243,8 @@ def _error_type(error: BaseException) -> str:
 def _server(address: str) -> dict[str, str | int]:
     if address.startswith("unix:"):
         return {"server.address": address.removeprefix("unix:")}
-    host, _, port = address.removeprefix(TLS_SCHEME).rpartition(":")
+    # Of several that are asked in turn the first stands for all.
+    host, _, port = address.partition(",")[0].removeprefix(TLS_SCHEME).rpartition(":")
     return {"server.address": host.strip("[]"), "server.port": int(port)}
 
 

@@ -85,6 +85,7 @@ ERROR_REASON_NOT_ON_THIS_STORE: _errors_pb2.ErrorReason
 ERROR_REASON_STORE_UNAVAILABLE: _errors_pb2.ErrorReason
 ERROR_REASON_REVIEW_FIRST: _errors_pb2.ErrorReason
 ERROR_REASON_NOT_PENDING: _errors_pb2.ErrorReason
+ERROR_REASON_NOT_CAUGHT_UP: _errors_pb2.ErrorReason
 ERROR_REASON_TOKEN_MISSING: _errors_pb2.ErrorReason
 ERROR_REASON_TOKEN_INVALID: _errors_pb2.ErrorReason
 ERROR_REASON_TOKEN_EXPIRED: _errors_pb2.ErrorReason

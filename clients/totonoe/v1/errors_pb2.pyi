@@ -71,6 +71,7 @@ class ErrorReason(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     ERROR_REASON_STORE_UNAVAILABLE: _ClassVar[ErrorReason]
     ERROR_REASON_REVIEW_FIRST: _ClassVar[ErrorReason]
     ERROR_REASON_NOT_PENDING: _ClassVar[ErrorReason]
+    ERROR_REASON_NOT_CAUGHT_UP: _ClassVar[ErrorReason]
     ERROR_REASON_TOKEN_MISSING: _ClassVar[ErrorReason]
     ERROR_REASON_TOKEN_INVALID: _ClassVar[ErrorReason]
     ERROR_REASON_TOKEN_EXPIRED: _ClassVar[ErrorReason]
@@ -143,6 +144,7 @@ ERROR_REASON_NOT_ON_THIS_STORE: ErrorReason
 ERROR_REASON_STORE_UNAVAILABLE: ErrorReason
 ERROR_REASON_REVIEW_FIRST: ErrorReason
 ERROR_REASON_NOT_PENDING: ErrorReason
+ERROR_REASON_NOT_CAUGHT_UP: ErrorReason
 ERROR_REASON_TOKEN_MISSING: ErrorReason
 ERROR_REASON_TOKEN_INVALID: ErrorReason
 ERROR_REASON_TOKEN_EXPIRED: ErrorReason

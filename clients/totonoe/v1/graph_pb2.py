@@ -26,7 +26,7 @@ from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__
 from totonoe.v1 import types_pb2 as totonoe_dot_v1_dot_types__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x16totonoe/v1/graph.proto\x12\ntotonoe.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x16totonoe/v1/types.proto\"\xdf\x01\n\x10NeighborsRequest\x12\x12\n\ncollection\x18\x01 \x01(\t\x12\x10\n\x08\x61gent_id\x18\x02 \x01(\t\x12\x0b\n\x03ids\x18\x03 \x03(\t\x12\r\n\x05\x64\x65pth\x18\x04 \x01(\x05\x12\r\n\x05limit\x18\x05 \x01(\x05\x12#\n\x05types\x18\x06 \x03(\x0e\x32\x14.totonoe.v1.LinkType\x12\x16\n\x0emin_confidence\x18\x07 \x01(\x01\x12\x16\n\thop_decay\x18\x08 \x01(\x01H\x00\x88\x01\x01\x12\x17\n\x0finclude_vectors\x18\t \x01(\x08\x42\x0c\n\n_hop_decay\"\x80\x01\n\x08Neighbor\x12\"\n\x06memory\x18\x01 \x01(\x0b\x32\x12.totonoe.v1.Memory\x12\r\n\x05\x64\x65pth\x18\x02 \x01(\x05\x12\x12\n\nactivation\x18\x03 \x01(\x01\x12\x0e\n\x06via_id\x18\x04 \x01(\t\x12\x1d\n\x03via\x18\x05 \x01(\x0b\x32\x10.totonoe.v1.Link\"a\n\x11NeighborsResponse\x12\x10\n\x08revision\x18\x01 \x01(\x03\x12\'\n\tneighbors\x18\x02 \x03(\x0b\x32\x14.totonoe.v1.Neighbor\x12\x11\n\ttruncated\x18\x03 \x01(\x08\"\xc7\x02\n\x0cMergeRequest\x12\x12\n\ncollection\x18\x01 \x01(\t\x12\x14\n\x0coperation_id\x18\x02 \x01(\t\x12\x10\n\x08\x61gent_id\x18\x03 \x01(\t\x12\x0f\n\x07keep_id\x18\x04 \x01(\t\x12\x12\n\nremove_ids\x18\x05 \x03(\t\x12\x0f\n\x07\x63ontent\x18\x06 \x01(\t\x12\x0e\n\x06vector\x18\x07 \x01(\x0c\x12\x0e\n\x06reason\x18\x08 \x01(\t\x12K\n\x12\x65xpected_revisions\x18\t \x03(\x0b\x32/.totonoe.v1.MergeRequest.ExpectedRevisionsEntry\x12\r\n\x05\x66orce\x18\n \x01(\x08\x12\x0f\n\x07\x64ry_run\x18\x0b \x01(\x08\x1a\x38\n\x16\x45xpectedRevisionsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\x03:\x02\x38\x01\"t\n\nLostDetail\x12\x11\n\tmemory_id\x18\x01 \x01(\t\x12$\n\x07\x66inding\x18\x02 \x01(\x0e\x32\x13.totonoe.v1.Finding\x12\x1f\n\x05place\x18\x03 \x01(\x0b\x32\x10.totonoe.v1.Span\x12\x0c\n\x04text\x18\x04 \x01(\t\"\xe2\x02\n\rMergeResponse\x12\x10\n\x08revision\x18\x01 \x01(\x03\x12\x0e\n\x06merged\x18\x02 \x01(\x08\x12\"\n\x06memory\x18\x03 \x01(\x0b\x32\x12.totonoe.v1.Memory\x12#\n\x07sources\x18\x04 \x03(\x0b\x32\x12.totonoe.v1.Memory\x12(\n\tduplicate\x18\x05 \x01(\x0b\x32\x15.totonoe.v1.Duplicate\x12\'\n\x06layers\x18\x06 \x03(\x0b\x32\x17.totonoe.v1.LayerReport\x12$\n\x04lost\x18\x07 \x03(\x0b\x32\x16.totonoe.v1.LostDetail\x12\x18\n\x10moved_link_count\x18\x08 \x01(\x05\x12\x1a\n\x12\x64ropped_link_count\x18\t \x01(\x05\x12\x10\n\x08replayed\x18\n \x01(\x08\x12\x14\n\x0coperation_id\x18\x0b \x01(\t\x12\x0f\n\x07\x64ry_run\x18\x0c \x01(\x08\"\xa7\x02\n\x07\x45pisode\x12\n\n\x02id\x18\x01 \x01(\t\x12\x0f\n\x07summary\x18\x02 \x01(\t\x12\x12\n\nmemory_ids\x18\x03 \x03(\t\x12\x12\n\ngone_count\x18\x04 \x01(\x05\x12.\n\nstart_time\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12,\n\x08\x65nd_time\x18\x06 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x12\n\nimportance\x18\x07 \x01(\x05\x12\x10\n\x08\x61gent_id\x18\x08 \x01(\t\x12\x0f\n\x07private\x18\t \x01(\x08\x12\x30\n\x0c\x63reated_time\x18\n \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x10\n\x08revision\x18\x0b \x01(\x03\"\xca\x01\n\x0c\x45pisodeDraft\x12\x0f\n\x07summary\x18\x01 \x01(\t\x12\x12\n\nmemory_ids\x18\x02 \x03(\t\x12.\n\nstart_time\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12,\n\x08\x65nd_time\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x17\n\nimportance\x18\x05 \x01(\x05H\x00\x88\x01\x01\x12\x0f\n\x07private\x18\x06 \x01(\x08\x42\r\n\x0b_importance\"}\n\x14\x43reateEpisodeRequest\x12\x12\n\ncollection\x18\x01 \x01(\t\x12\x14\n\x0coperation_id\x18\x02 \x01(\t\x12\x10\n\x08\x61gent_id\x18\x03 \x01(\t\x12)\n\x07\x65pisode\x18\x04 \x01(\x0b\x32\x18.totonoe.v1.EpisodeDraft\"w\n\x15\x43reateEpisodeResponse\x12\x10\n\x08revision\x18\x01 \x01(\x03\x12$\n\x07\x65pisode\x18\x02 \x01(\x0b\x32\x13.totonoe.v1.Episode\x12\x10\n\x08replayed\x18\x03 \x01(\x08\x12\x14\n\x0coperation_id\x18\x04 \x01(\t\"_\n\x11GetEpisodeRequest\x12\x12\n\ncollection\x18\x01 \x01(\t\x12\x10\n\x08\x61gent_id\x18\x02 \x01(\t\x12\n\n\x02id\x18\x03 \x01(\t\x12\x18\n\x10include_memories\x18\x04 \x01(\x08\"\x80\x01\n\x12GetEpisodeResponse\x12\x10\n\x08revision\x18\x01 \x01(\x03\x12$\n\x07\x65pisode\x18\x02 \x01(\x0b\x32\x13.totonoe.v1.Episode\x12$\n\x08memories\x18\x03 \x03(\x0b\x32\x12.totonoe.v1.Memory\x12\x0c\n\x04note\x18\x04 \x01(\t\"\x9a\x01\n\x13ListEpisodesRequest\x12\x12\n\ncollection\x18\x01 \x01(\t\x12\x10\n\x08\x61gent_id\x18\x02 \x01(\t\x12#\n\x04time\x18\x03 \x01(\x0b\x32\x15.totonoe.v1.TimeRange\x12\x11\n\tmemory_id\x18\x04 \x01(\t\x12\x11\n\tpage_size\x18\x05 \x01(\x05\x12\x12\n\npage_token\x18\x06 \x01(\t\"h\n\x14ListEpisodesResponse\x12\x10\n\x08revision\x18\x01 \x01(\x03\x12%\n\x08\x65pisodes\x18\x02 \x03(\x0b\x32\x13.totonoe.v1.Episode\x12\x17\n\x0fnext_page_token\x18\x03 \x01(\t\"n\n\x14\x44\x65leteEpisodeRequest\x12\x12\n\ncollection\x18\x01 \x01(\t\x12\x14\n\x0coperation_id\x18\x02 \x01(\t\x12\x10\n\x08\x61gent_id\x18\x03 \x01(\t\x12\n\n\x02id\x18\x04 \x01(\t\x12\x0e\n\x06reason\x18\x05 \x01(\t\"w\n\x15\x44\x65leteEpisodeResponse\x12\x10\n\x08revision\x18\x01 \x01(\x03\x12$\n\x07\x65pisode\x18\x02 \x01(\x0b\x32\x13.totonoe.v1.Episode\x12\x10\n\x08replayed\x18\x03 \x01(\x08\x12\x14\n\x0coperation_id\x18\x04 \x01(\tB\\\n\x14io.github.totonoe.v1P\x01Z5github.com/totonoe/totonoe/proto/totonoe/v1;totonoev1\xaa\x02\nTotonoe.V1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x16totonoe/v1/graph.proto\x12\ntotonoe.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x16totonoe/v1/types.proto\"\xf5\x01\n\x10NeighborsRequest\x12\x12\n\ncollection\x18\x01 \x01(\t\x12\x10\n\x08\x61gent_id\x18\x02 \x01(\t\x12\x0b\n\x03ids\x18\x03 \x03(\t\x12\r\n\x05\x64\x65pth\x18\x04 \x01(\x05\x12\r\n\x05limit\x18\x05 \x01(\x05\x12#\n\x05types\x18\x06 \x03(\x0e\x32\x14.totonoe.v1.LinkType\x12\x16\n\x0emin_confidence\x18\x07 \x01(\x01\x12\x16\n\thop_decay\x18\x08 \x01(\x01H\x00\x88\x01\x01\x12\x17\n\x0finclude_vectors\x18\t \x01(\x08\x12\x14\n\x0cmin_revision\x18\n \x01(\x03\x42\x0c\n\n_hop_decay\"\x80\x01\n\x08Neighbor\x12\"\n\x06memory\x18\x01 \x01(\x0b\x32\x12.totonoe.v1.Memory\x12\r\n\x05\x64\x65pth\x18\x02 \x01(\x05\x12\x12\n\nactivation\x18\x03 \x01(\x01\x12\x0e\n\x06via_id\x18\x04 \x01(\t\x12\x1d\n\x03via\x18\x05 \x01(\x0b\x32\x10.totonoe.v1.Link\"a\n\x11NeighborsResponse\x12\x10\n\x08revision\x18\x01 \x01(\x03\x12\'\n\tneighbors\x18\x02 \x03(\x0b\x32\x14.totonoe.v1.Neighbor\x12\x11\n\ttruncated\x18\x03 \x01(\x08\"\xc7\x02\n\x0cMergeRequest\x12\x12\n\ncollection\x18\x01 \x01(\t\x12\x14\n\x0coperation_id\x18\x02 \x01(\t\x12\x10\n\x08\x61gent_id\x18\x03 \x01(\t\x12\x0f\n\x07keep_id\x18\x04 \x01(\t\x12\x12\n\nremove_ids\x18\x05 \x03(\t\x12\x0f\n\x07\x63ontent\x18\x06 \x01(\t\x12\x0e\n\x06vector\x18\x07 \x01(\x0c\x12\x0e\n\x06reason\x18\x08 \x01(\t\x12K\n\x12\x65xpected_revisions\x18\t \x03(\x0b\x32/.totonoe.v1.MergeRequest.ExpectedRevisionsEntry\x12\r\n\x05\x66orce\x18\n \x01(\x08\x12\x0f\n\x07\x64ry_run\x18\x0b \x01(\x08\x1a\x38\n\x16\x45xpectedRevisionsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\x03:\x02\x38\x01\"t\n\nLostDetail\x12\x11\n\tmemory_id\x18\x01 \x01(\t\x12$\n\x07\x66inding\x18\x02 \x01(\x0e\x32\x13.totonoe.v1.Finding\x12\x1f\n\x05place\x18\x03 \x01(\x0b\x32\x10.totonoe.v1.Span\x12\x0c\n\x04text\x18\x04 \x01(\t\"\xe2\x02\n\rMergeResponse\x12\x10\n\x08revision\x18\x01 \x01(\x03\x12\x0e\n\x06merged\x18\x02 \x01(\x08\x12\"\n\x06memory\x18\x03 \x01(\x0b\x32\x12.totonoe.v1.Memory\x12#\n\x07sources\x18\x04 \x03(\x0b\x32\x12.totonoe.v1.Memory\x12(\n\tduplicate\x18\x05 \x01(\x0b\x32\x15.totonoe.v1.Duplicate\x12\'\n\x06layers\x18\x06 \x03(\x0b\x32\x17.totonoe.v1.LayerReport\x12$\n\x04lost\x18\x07 \x03(\x0b\x32\x16.totonoe.v1.LostDetail\x12\x18\n\x10moved_link_count\x18\x08 \x01(\x05\x12\x1a\n\x12\x64ropped_link_count\x18\t \x01(\x05\x12\x10\n\x08replayed\x18\n \x01(\x08\x12\x14\n\x0coperation_id\x18\x0b \x01(\t\x12\x0f\n\x07\x64ry_run\x18\x0c \x01(\x08\"\xa7\x02\n\x07\x45pisode\x12\n\n\x02id\x18\x01 \x01(\t\x12\x0f\n\x07summary\x18\x02 \x01(\t\x12\x12\n\nmemory_ids\x18\x03 \x03(\t\x12\x12\n\ngone_count\x18\x04 \x01(\x05\x12.\n\nstart_time\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12,\n\x08\x65nd_time\x18\x06 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x12\n\nimportance\x18\x07 \x01(\x05\x12\x10\n\x08\x61gent_id\x18\x08 \x01(\t\x12\x0f\n\x07private\x18\t \x01(\x08\x12\x30\n\x0c\x63reated_time\x18\n \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x10\n\x08revision\x18\x0b \x01(\x03\"\xca\x01\n\x0c\x45pisodeDraft\x12\x0f\n\x07summary\x18\x01 \x01(\t\x12\x12\n\nmemory_ids\x18\x02 \x03(\t\x12.\n\nstart_time\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12,\n\x08\x65nd_time\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x17\n\nimportance\x18\x05 \x01(\x05H\x00\x88\x01\x01\x12\x0f\n\x07private\x18\x06 \x01(\x08\x42\r\n\x0b_importance\"}\n\x14\x43reateEpisodeRequest\x12\x12\n\ncollection\x18\x01 \x01(\t\x12\x14\n\x0coperation_id\x18\x02 \x01(\t\x12\x10\n\x08\x61gent_id\x18\x03 \x01(\t\x12)\n\x07\x65pisode\x18\x04 \x01(\x0b\x32\x18.totonoe.v1.EpisodeDraft\"w\n\x15\x43reateEpisodeResponse\x12\x10\n\x08revision\x18\x01 \x01(\x03\x12$\n\x07\x65pisode\x18\x02 \x01(\x0b\x32\x13.totonoe.v1.Episode\x12\x10\n\x08replayed\x18\x03 \x01(\x08\x12\x14\n\x0coperation_id\x18\x04 \x01(\t\"u\n\x11GetEpisodeRequest\x12\x12\n\ncollection\x18\x01 \x01(\t\x12\x10\n\x08\x61gent_id\x18\x02 \x01(\t\x12\n\n\x02id\x18\x03 \x01(\t\x12\x18\n\x10include_memories\x18\x04 \x01(\x08\x12\x14\n\x0cmin_revision\x18\x05 \x01(\x03\"\x80\x01\n\x12GetEpisodeResponse\x12\x10\n\x08revision\x18\x01 \x01(\x03\x12$\n\x07\x65pisode\x18\x02 \x01(\x0b\x32\x13.totonoe.v1.Episode\x12$\n\x08memories\x18\x03 \x03(\x0b\x32\x12.totonoe.v1.Memory\x12\x0c\n\x04note\x18\x04 \x01(\t\"\xb0\x01\n\x13ListEpisodesRequest\x12\x12\n\ncollection\x18\x01 \x01(\t\x12\x10\n\x08\x61gent_id\x18\x02 \x01(\t\x12#\n\x04time\x18\x03 \x01(\x0b\x32\x15.totonoe.v1.TimeRange\x12\x11\n\tmemory_id\x18\x04 \x01(\t\x12\x11\n\tpage_size\x18\x05 \x01(\x05\x12\x12\n\npage_token\x18\x06 \x01(\t\x12\x14\n\x0cmin_revision\x18\x07 \x01(\x03\"h\n\x14ListEpisodesResponse\x12\x10\n\x08revision\x18\x01 \x01(\x03\x12%\n\x08\x65pisodes\x18\x02 \x03(\x0b\x32\x13.totonoe.v1.Episode\x12\x17\n\x0fnext_page_token\x18\x03 \x01(\t\"n\n\x14\x44\x65leteEpisodeRequest\x12\x12\n\ncollection\x18\x01 \x01(\t\x12\x14\n\x0coperation_id\x18\x02 \x01(\t\x12\x10\n\x08\x61gent_id\x18\x03 \x01(\t\x12\n\n\x02id\x18\x04 \x01(\t\x12\x0e\n\x06reason\x18\x05 \x01(\t\"w\n\x15\x44\x65leteEpisodeResponse\x12\x10\n\x08revision\x18\x01 \x01(\x03\x12$\n\x07\x65pisode\x18\x02 \x01(\x0b\x32\x13.totonoe.v1.Episode\x12\x10\n\x08replayed\x18\x03 \x01(\x08\x12\x14\n\x0coperation_id\x18\x04 \x01(\tB\\\n\x14io.github.totonoe.v1P\x01Z5github.com/totonoe/totonoe/proto/totonoe/v1;totonoev1\xaa\x02\nTotonoe.V1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -37,37 +37,37 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_MERGEREQUEST_EXPECTEDREVISIONSENTRY']._loaded_options = None
   _globals['_MERGEREQUEST_EXPECTEDREVISIONSENTRY']._serialized_options = b'8\001'
   _globals['_NEIGHBORSREQUEST']._serialized_start=96
-  _globals['_NEIGHBORSREQUEST']._serialized_end=319
-  _globals['_NEIGHBOR']._serialized_start=322
-  _globals['_NEIGHBOR']._serialized_end=450
-  _globals['_NEIGHBORSRESPONSE']._serialized_start=452
-  _globals['_NEIGHBORSRESPONSE']._serialized_end=549
-  _globals['_MERGEREQUEST']._serialized_start=552
-  _globals['_MERGEREQUEST']._serialized_end=879
-  _globals['_MERGEREQUEST_EXPECTEDREVISIONSENTRY']._serialized_start=823
-  _globals['_MERGEREQUEST_EXPECTEDREVISIONSENTRY']._serialized_end=879
-  _globals['_LOSTDETAIL']._serialized_start=881
-  _globals['_LOSTDETAIL']._serialized_end=997
-  _globals['_MERGERESPONSE']._serialized_start=1000
-  _globals['_MERGERESPONSE']._serialized_end=1354
-  _globals['_EPISODE']._serialized_start=1357
-  _globals['_EPISODE']._serialized_end=1652
-  _globals['_EPISODEDRAFT']._serialized_start=1655
-  _globals['_EPISODEDRAFT']._serialized_end=1857
-  _globals['_CREATEEPISODEREQUEST']._serialized_start=1859
-  _globals['_CREATEEPISODEREQUEST']._serialized_end=1984
-  _globals['_CREATEEPISODERESPONSE']._serialized_start=1986
-  _globals['_CREATEEPISODERESPONSE']._serialized_end=2105
-  _globals['_GETEPISODEREQUEST']._serialized_start=2107
-  _globals['_GETEPISODEREQUEST']._serialized_end=2202
-  _globals['_GETEPISODERESPONSE']._serialized_start=2205
-  _globals['_GETEPISODERESPONSE']._serialized_end=2333
-  _globals['_LISTEPISODESREQUEST']._serialized_start=2336
-  _globals['_LISTEPISODESREQUEST']._serialized_end=2490
-  _globals['_LISTEPISODESRESPONSE']._serialized_start=2492
-  _globals['_LISTEPISODESRESPONSE']._serialized_end=2596
-  _globals['_DELETEEPISODEREQUEST']._serialized_start=2598
-  _globals['_DELETEEPISODEREQUEST']._serialized_end=2708
-  _globals['_DELETEEPISODERESPONSE']._serialized_start=2710
-  _globals['_DELETEEPISODERESPONSE']._serialized_end=2829
+  _globals['_NEIGHBORSREQUEST']._serialized_end=341
+  _globals['_NEIGHBOR']._serialized_start=344
+  _globals['_NEIGHBOR']._serialized_end=472
+  _globals['_NEIGHBORSRESPONSE']._serialized_start=474
+  _globals['_NEIGHBORSRESPONSE']._serialized_end=571
+  _globals['_MERGEREQUEST']._serialized_start=574
+  _globals['_MERGEREQUEST']._serialized_end=901
+  _globals['_MERGEREQUEST_EXPECTEDREVISIONSENTRY']._serialized_start=845
+  _globals['_MERGEREQUEST_EXPECTEDREVISIONSENTRY']._serialized_end=901
+  _globals['_LOSTDETAIL']._serialized_start=903
+  _globals['_LOSTDETAIL']._serialized_end=1019
+  _globals['_MERGERESPONSE']._serialized_start=1022
+  _globals['_MERGERESPONSE']._serialized_end=1376
+  _globals['_EPISODE']._serialized_start=1379
+  _globals['_EPISODE']._serialized_end=1674
+  _globals['_EPISODEDRAFT']._serialized_start=1677
+  _globals['_EPISODEDRAFT']._serialized_end=1879
+  _globals['_CREATEEPISODEREQUEST']._serialized_start=1881
+  _globals['_CREATEEPISODEREQUEST']._serialized_end=2006
+  _globals['_CREATEEPISODERESPONSE']._serialized_start=2008
+  _globals['_CREATEEPISODERESPONSE']._serialized_end=2127
+  _globals['_GETEPISODEREQUEST']._serialized_start=2129
+  _globals['_GETEPISODEREQUEST']._serialized_end=2246
+  _globals['_GETEPISODERESPONSE']._serialized_start=2249
+  _globals['_GETEPISODERESPONSE']._serialized_end=2377
+  _globals['_LISTEPISODESREQUEST']._serialized_start=2380
+  _globals['_LISTEPISODESREQUEST']._serialized_end=2556
+  _globals['_LISTEPISODESRESPONSE']._serialized_start=2558
+  _globals['_LISTEPISODESRESPONSE']._serialized_end=2662
+  _globals['_DELETEEPISODEREQUEST']._serialized_start=2664
+  _globals['_DELETEEPISODEREQUEST']._serialized_end=2774
+  _globals['_DELETEEPISODERESPONSE']._serialized_start=2776
+  _globals['_DELETEEPISODERESPONSE']._serialized_end=2895
 # @@protoc_insertion_point(module_scope)

@@ -11,7 +11,7 @@ from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class NeighborsRequest(_message.Message):
-    __slots__ = ("collection", "agent_id", "ids", "depth", "limit", "types", "min_confidence", "hop_decay", "include_vectors")
+    __slots__ = ("collection", "agent_id", "ids", "depth", "limit", "types", "min_confidence", "hop_decay", "include_vectors", "min_revision")
     COLLECTION_FIELD_NUMBER: _ClassVar[int]
     AGENT_ID_FIELD_NUMBER: _ClassVar[int]
     IDS_FIELD_NUMBER: _ClassVar[int]
@@ -21,6 +21,7 @@ class NeighborsRequest(_message.Message):
     MIN_CONFIDENCE_FIELD_NUMBER: _ClassVar[int]
     HOP_DECAY_FIELD_NUMBER: _ClassVar[int]
     INCLUDE_VECTORS_FIELD_NUMBER: _ClassVar[int]
+    MIN_REVISION_FIELD_NUMBER: _ClassVar[int]
     collection: str
     agent_id: str
     ids: _containers.RepeatedScalarFieldContainer[str]
@@ -30,7 +31,8 @@ class NeighborsRequest(_message.Message):
     min_confidence: float
     hop_decay: float
     include_vectors: bool
-    def __init__(self, collection: _Optional[str] = ..., agent_id: _Optional[str] = ..., ids: _Optional[_Iterable[str]] = ..., depth: _Optional[int] = ..., limit: _Optional[int] = ..., types: _Optional[_Iterable[_Union[_types_pb2.LinkType, str]]] = ..., min_confidence: _Optional[float] = ..., hop_decay: _Optional[float] = ..., include_vectors: _Optional[bool] = ...) -> None: ...
+    min_revision: int
+    def __init__(self, collection: _Optional[str] = ..., agent_id: _Optional[str] = ..., ids: _Optional[_Iterable[str]] = ..., depth: _Optional[int] = ..., limit: _Optional[int] = ..., types: _Optional[_Iterable[_Union[_types_pb2.LinkType, str]]] = ..., min_confidence: _Optional[float] = ..., hop_decay: _Optional[float] = ..., include_vectors: _Optional[bool] = ..., min_revision: _Optional[int] = ...) -> None: ...
 
 class Neighbor(_message.Message):
     __slots__ = ("memory", "depth", "activation", "via_id", "via")
@@ -196,16 +198,18 @@ class CreateEpisodeResponse(_message.Message):
     def __init__(self, revision: _Optional[int] = ..., episode: _Optional[_Union[Episode, _Mapping]] = ..., replayed: _Optional[bool] = ..., operation_id: _Optional[str] = ...) -> None: ...
 
 class GetEpisodeRequest(_message.Message):
-    __slots__ = ("collection", "agent_id", "id", "include_memories")
+    __slots__ = ("collection", "agent_id", "id", "include_memories", "min_revision")
     COLLECTION_FIELD_NUMBER: _ClassVar[int]
     AGENT_ID_FIELD_NUMBER: _ClassVar[int]
     ID_FIELD_NUMBER: _ClassVar[int]
     INCLUDE_MEMORIES_FIELD_NUMBER: _ClassVar[int]
+    MIN_REVISION_FIELD_NUMBER: _ClassVar[int]
     collection: str
     agent_id: str
     id: str
     include_memories: bool
-    def __init__(self, collection: _Optional[str] = ..., agent_id: _Optional[str] = ..., id: _Optional[str] = ..., include_memories: _Optional[bool] = ...) -> None: ...
+    min_revision: int
+    def __init__(self, collection: _Optional[str] = ..., agent_id: _Optional[str] = ..., id: _Optional[str] = ..., include_memories: _Optional[bool] = ..., min_revision: _Optional[int] = ...) -> None: ...
 
 class GetEpisodeResponse(_message.Message):
     __slots__ = ("revision", "episode", "memories", "note")
@@ -220,20 +224,22 @@ class GetEpisodeResponse(_message.Message):
     def __init__(self, revision: _Optional[int] = ..., episode: _Optional[_Union[Episode, _Mapping]] = ..., memories: _Optional[_Iterable[_Union[_types_pb2.Memory, _Mapping]]] = ..., note: _Optional[str] = ...) -> None: ...
 
 class ListEpisodesRequest(_message.Message):
-    __slots__ = ("collection", "agent_id", "time", "memory_id", "page_size", "page_token")
+    __slots__ = ("collection", "agent_id", "time", "memory_id", "page_size", "page_token", "min_revision")
     COLLECTION_FIELD_NUMBER: _ClassVar[int]
     AGENT_ID_FIELD_NUMBER: _ClassVar[int]
     TIME_FIELD_NUMBER: _ClassVar[int]
     MEMORY_ID_FIELD_NUMBER: _ClassVar[int]
     PAGE_SIZE_FIELD_NUMBER: _ClassVar[int]
     PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    MIN_REVISION_FIELD_NUMBER: _ClassVar[int]
     collection: str
     agent_id: str
     time: _types_pb2.TimeRange
     memory_id: str
     page_size: int
     page_token: str
-    def __init__(self, collection: _Optional[str] = ..., agent_id: _Optional[str] = ..., time: _Optional[_Union[_types_pb2.TimeRange, _Mapping]] = ..., memory_id: _Optional[str] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ...) -> None: ...
+    min_revision: int
+    def __init__(self, collection: _Optional[str] = ..., agent_id: _Optional[str] = ..., time: _Optional[_Union[_types_pb2.TimeRange, _Mapping]] = ..., memory_id: _Optional[str] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ..., min_revision: _Optional[int] = ...) -> None: ...
 
 class ListEpisodesResponse(_message.Message):
     __slots__ = ("revision", "episodes", "next_page_token")

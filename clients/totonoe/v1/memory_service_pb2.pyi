@@ -84,6 +84,7 @@ ERROR_REASON_NOT_ON_THIS_STORE: _errors_pb2.ErrorReason
 ERROR_REASON_STORE_UNAVAILABLE: _errors_pb2.ErrorReason
 ERROR_REASON_REVIEW_FIRST: _errors_pb2.ErrorReason
 ERROR_REASON_NOT_PENDING: _errors_pb2.ErrorReason
+ERROR_REASON_NOT_CAUGHT_UP: _errors_pb2.ErrorReason
 ERROR_REASON_TOKEN_MISSING: _errors_pb2.ErrorReason
 ERROR_REASON_TOKEN_INVALID: _errors_pb2.ErrorReason
 ERROR_REASON_TOKEN_EXPIRED: _errors_pb2.ErrorReason
@@ -377,7 +378,7 @@ class MultiplexOpened(_message.Message):
     def __init__(self, unanswered_max: _Optional[int] = ...) -> None: ...
 
 class RecallRequest(_message.Message):
-    __slots__ = ("collection", "agent_id", "text", "vector", "k", "filter", "mode", "diversity", "include_vectors", "no_touch", "as_of", "min_relevance", "fold")
+    __slots__ = ("collection", "agent_id", "text", "vector", "k", "filter", "mode", "diversity", "include_vectors", "no_touch", "as_of", "min_relevance", "fold", "min_revision")
     COLLECTION_FIELD_NUMBER: _ClassVar[int]
     AGENT_ID_FIELD_NUMBER: _ClassVar[int]
     TEXT_FIELD_NUMBER: _ClassVar[int]
@@ -391,6 +392,7 @@ class RecallRequest(_message.Message):
     AS_OF_FIELD_NUMBER: _ClassVar[int]
     MIN_RELEVANCE_FIELD_NUMBER: _ClassVar[int]
     FOLD_FIELD_NUMBER: _ClassVar[int]
+    MIN_REVISION_FIELD_NUMBER: _ClassVar[int]
     collection: str
     agent_id: str
     text: str
@@ -404,7 +406,8 @@ class RecallRequest(_message.Message):
     as_of: _types_pb2.AsOf
     min_relevance: float
     fold: bool
-    def __init__(self, collection: _Optional[str] = ..., agent_id: _Optional[str] = ..., text: _Optional[str] = ..., vector: _Optional[bytes] = ..., k: _Optional[int] = ..., filter: _Optional[_Union[_types_pb2.Filter, _Mapping]] = ..., mode: _Optional[_Union[RecallMode, str]] = ..., diversity: _Optional[_Union[_types_pb2.DiversityPolicy, _Mapping]] = ..., include_vectors: _Optional[bool] = ..., no_touch: _Optional[bool] = ..., as_of: _Optional[_Union[_types_pb2.AsOf, _Mapping]] = ..., min_relevance: _Optional[float] = ..., fold: _Optional[bool] = ...) -> None: ...
+    min_revision: int
+    def __init__(self, collection: _Optional[str] = ..., agent_id: _Optional[str] = ..., text: _Optional[str] = ..., vector: _Optional[bytes] = ..., k: _Optional[int] = ..., filter: _Optional[_Union[_types_pb2.Filter, _Mapping]] = ..., mode: _Optional[_Union[RecallMode, str]] = ..., diversity: _Optional[_Union[_types_pb2.DiversityPolicy, _Mapping]] = ..., include_vectors: _Optional[bool] = ..., no_touch: _Optional[bool] = ..., as_of: _Optional[_Union[_types_pb2.AsOf, _Mapping]] = ..., min_relevance: _Optional[float] = ..., fold: _Optional[bool] = ..., min_revision: _Optional[int] = ...) -> None: ...
 
 class FoldedHit(_message.Message):
     __slots__ = ("memory", "judgement")
@@ -559,7 +562,7 @@ class WhyNotResponse(_message.Message):
     def __init__(self, revision: _Optional[int] = ..., outcome: _Optional[_Union[WhyNotOutcome, str]] = ..., memory_id: _Optional[str] = ..., k: _Optional[int] = ..., place: _Optional[int] = ..., unmet: _Optional[_Iterable[_Union[UnmetCondition, _Mapping]]] = ..., status: _Optional[_Union[_types_pb2.Status, str]] = ..., superseded_by: _Optional[str] = ..., confidence: _Optional[float] = ..., effective_confidence: _Optional[float] = ..., vector: _Optional[_Union[ArmStanding, _Mapping]] = ..., lexical: _Optional[_Union[ArmStanding, _Mapping]] = ..., missing_words: _Optional[_Iterable[str]] = ..., fused_rank: _Optional[int] = ..., candidate_count: _Optional[int] = ..., passing_count: _Optional[int] = ..., diversity: _Optional[_Union[DiversityEffect, str]] = ..., near_id: _Optional[str] = ..., near_similarity: _Optional[float] = ..., budget: _Optional[str] = ..., vector_search: _Optional[str] = ..., degraded_because: _Optional[str] = ..., relevance: _Optional[float] = ..., context: _Optional[float] = ...) -> None: ...
 
 class GetRequest(_message.Message):
-    __slots__ = ("collection", "agent_id", "ids", "include_vectors", "as_of", "follow_superseded", "touch")
+    __slots__ = ("collection", "agent_id", "ids", "include_vectors", "as_of", "follow_superseded", "touch", "min_revision")
     COLLECTION_FIELD_NUMBER: _ClassVar[int]
     AGENT_ID_FIELD_NUMBER: _ClassVar[int]
     IDS_FIELD_NUMBER: _ClassVar[int]
@@ -567,6 +570,7 @@ class GetRequest(_message.Message):
     AS_OF_FIELD_NUMBER: _ClassVar[int]
     FOLLOW_SUPERSEDED_FIELD_NUMBER: _ClassVar[int]
     TOUCH_FIELD_NUMBER: _ClassVar[int]
+    MIN_REVISION_FIELD_NUMBER: _ClassVar[int]
     collection: str
     agent_id: str
     ids: _containers.RepeatedScalarFieldContainer[str]
@@ -574,7 +578,8 @@ class GetRequest(_message.Message):
     as_of: _types_pb2.AsOf
     follow_superseded: bool
     touch: bool
-    def __init__(self, collection: _Optional[str] = ..., agent_id: _Optional[str] = ..., ids: _Optional[_Iterable[str]] = ..., include_vectors: _Optional[bool] = ..., as_of: _Optional[_Union[_types_pb2.AsOf, _Mapping]] = ..., follow_superseded: _Optional[bool] = ..., touch: _Optional[bool] = ...) -> None: ...
+    min_revision: int
+    def __init__(self, collection: _Optional[str] = ..., agent_id: _Optional[str] = ..., ids: _Optional[_Iterable[str]] = ..., include_vectors: _Optional[bool] = ..., as_of: _Optional[_Union[_types_pb2.AsOf, _Mapping]] = ..., follow_superseded: _Optional[bool] = ..., touch: _Optional[bool] = ..., min_revision: _Optional[int] = ...) -> None: ...
 
 class GetResponse(_message.Message):
     __slots__ = ("revision", "memories", "missing_ids", "redirects", "as_of_revision", "advice")
@@ -600,7 +605,7 @@ class GetResponse(_message.Message):
     def __init__(self, revision: _Optional[int] = ..., memories: _Optional[_Iterable[_Union[_types_pb2.Memory, _Mapping]]] = ..., missing_ids: _Optional[_Iterable[str]] = ..., redirects: _Optional[_Mapping[str, str]] = ..., as_of_revision: _Optional[int] = ..., advice: _Optional[str] = ...) -> None: ...
 
 class ListRequest(_message.Message):
-    __slots__ = ("collection", "agent_id", "filter", "page_size", "page_token", "include_vectors", "as_of", "touch")
+    __slots__ = ("collection", "agent_id", "filter", "page_size", "page_token", "include_vectors", "as_of", "touch", "min_revision")
     COLLECTION_FIELD_NUMBER: _ClassVar[int]
     AGENT_ID_FIELD_NUMBER: _ClassVar[int]
     FILTER_FIELD_NUMBER: _ClassVar[int]
@@ -609,6 +614,7 @@ class ListRequest(_message.Message):
     INCLUDE_VECTORS_FIELD_NUMBER: _ClassVar[int]
     AS_OF_FIELD_NUMBER: _ClassVar[int]
     TOUCH_FIELD_NUMBER: _ClassVar[int]
+    MIN_REVISION_FIELD_NUMBER: _ClassVar[int]
     collection: str
     agent_id: str
     filter: _types_pb2.Filter
@@ -617,7 +623,8 @@ class ListRequest(_message.Message):
     include_vectors: bool
     as_of: _types_pb2.AsOf
     touch: bool
-    def __init__(self, collection: _Optional[str] = ..., agent_id: _Optional[str] = ..., filter: _Optional[_Union[_types_pb2.Filter, _Mapping]] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ..., include_vectors: _Optional[bool] = ..., as_of: _Optional[_Union[_types_pb2.AsOf, _Mapping]] = ..., touch: _Optional[bool] = ...) -> None: ...
+    min_revision: int
+    def __init__(self, collection: _Optional[str] = ..., agent_id: _Optional[str] = ..., filter: _Optional[_Union[_types_pb2.Filter, _Mapping]] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ..., include_vectors: _Optional[bool] = ..., as_of: _Optional[_Union[_types_pb2.AsOf, _Mapping]] = ..., touch: _Optional[bool] = ..., min_revision: _Optional[int] = ...) -> None: ...
 
 class NamespacePattern(_message.Message):
     __slots__ = ("names", "at_end")
@@ -628,7 +635,7 @@ class NamespacePattern(_message.Message):
     def __init__(self, names: _Optional[_Iterable[str]] = ..., at_end: _Optional[bool] = ...) -> None: ...
 
 class ListNamespacesRequest(_message.Message):
-    __slots__ = ("collection", "agent_id", "filter", "patterns", "max_depth", "limit", "offset")
+    __slots__ = ("collection", "agent_id", "filter", "patterns", "max_depth", "limit", "offset", "min_revision")
     COLLECTION_FIELD_NUMBER: _ClassVar[int]
     AGENT_ID_FIELD_NUMBER: _ClassVar[int]
     FILTER_FIELD_NUMBER: _ClassVar[int]
@@ -636,6 +643,7 @@ class ListNamespacesRequest(_message.Message):
     MAX_DEPTH_FIELD_NUMBER: _ClassVar[int]
     LIMIT_FIELD_NUMBER: _ClassVar[int]
     OFFSET_FIELD_NUMBER: _ClassVar[int]
+    MIN_REVISION_FIELD_NUMBER: _ClassVar[int]
     collection: str
     agent_id: str
     filter: _types_pb2.Filter
@@ -643,7 +651,8 @@ class ListNamespacesRequest(_message.Message):
     max_depth: int
     limit: int
     offset: int
-    def __init__(self, collection: _Optional[str] = ..., agent_id: _Optional[str] = ..., filter: _Optional[_Union[_types_pb2.Filter, _Mapping]] = ..., patterns: _Optional[_Iterable[_Union[NamespacePattern, _Mapping]]] = ..., max_depth: _Optional[int] = ..., limit: _Optional[int] = ..., offset: _Optional[int] = ...) -> None: ...
+    min_revision: int
+    def __init__(self, collection: _Optional[str] = ..., agent_id: _Optional[str] = ..., filter: _Optional[_Union[_types_pb2.Filter, _Mapping]] = ..., patterns: _Optional[_Iterable[_Union[NamespacePattern, _Mapping]]] = ..., max_depth: _Optional[int] = ..., limit: _Optional[int] = ..., offset: _Optional[int] = ..., min_revision: _Optional[int] = ...) -> None: ...
 
 class Namespace(_message.Message):
     __slots__ = ("names", "memory_count")

@@ -154,18 +154,20 @@ class UndoResponse(_message.Message):
     def __init__(self, revision: _Optional[int] = ..., undone: _Optional[bool] = ..., operation: _Optional[_Union[Operation, _Mapping]] = ..., memories: _Optional[_Iterable[_Union[_types_pb2.Memory, _Mapping]]] = ..., episode_ids: _Optional[_Iterable[str]] = ..., link_count: _Optional[int] = ..., collection: _Optional[_Union[_types_pb2.Collection, _Mapping]] = ..., conflicts: _Optional[_Iterable[_Union[UndoConflict, _Mapping]]] = ..., dry_run: _Optional[bool] = ..., replayed: _Optional[bool] = ..., operation_id: _Optional[str] = ...) -> None: ...
 
 class HistoryRequest(_message.Message):
-    __slots__ = ("collection", "agent_id", "memory_id", "page_size", "page_token")
+    __slots__ = ("collection", "agent_id", "memory_id", "page_size", "page_token", "min_revision")
     COLLECTION_FIELD_NUMBER: _ClassVar[int]
     AGENT_ID_FIELD_NUMBER: _ClassVar[int]
     MEMORY_ID_FIELD_NUMBER: _ClassVar[int]
     PAGE_SIZE_FIELD_NUMBER: _ClassVar[int]
     PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    MIN_REVISION_FIELD_NUMBER: _ClassVar[int]
     collection: str
     agent_id: str
     memory_id: str
     page_size: int
     page_token: str
-    def __init__(self, collection: _Optional[str] = ..., agent_id: _Optional[str] = ..., memory_id: _Optional[str] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ...) -> None: ...
+    min_revision: int
+    def __init__(self, collection: _Optional[str] = ..., agent_id: _Optional[str] = ..., memory_id: _Optional[str] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ..., min_revision: _Optional[int] = ...) -> None: ...
 
 class Version(_message.Message):
     __slots__ = ("operation", "memory", "changed", "linked", "unlinked")
@@ -206,7 +208,7 @@ class Recaller(_message.Message):
     def __init__(self, agent_id: _Optional[str] = ..., count: _Optional[int] = ..., last_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
 
 class ListOperationsRequest(_message.Message):
-    __slots__ = ("collection", "agent_id", "agent_ids", "kinds", "time", "memory_id", "reason_contains", "page_size", "page_token")
+    __slots__ = ("collection", "agent_id", "agent_ids", "kinds", "time", "memory_id", "reason_contains", "page_size", "page_token", "min_revision")
     COLLECTION_FIELD_NUMBER: _ClassVar[int]
     AGENT_ID_FIELD_NUMBER: _ClassVar[int]
     AGENT_IDS_FIELD_NUMBER: _ClassVar[int]
@@ -216,6 +218,7 @@ class ListOperationsRequest(_message.Message):
     REASON_CONTAINS_FIELD_NUMBER: _ClassVar[int]
     PAGE_SIZE_FIELD_NUMBER: _ClassVar[int]
     PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    MIN_REVISION_FIELD_NUMBER: _ClassVar[int]
     collection: str
     agent_id: str
     agent_ids: _containers.RepeatedScalarFieldContainer[str]
@@ -225,7 +228,8 @@ class ListOperationsRequest(_message.Message):
     reason_contains: str
     page_size: int
     page_token: str
-    def __init__(self, collection: _Optional[str] = ..., agent_id: _Optional[str] = ..., agent_ids: _Optional[_Iterable[str]] = ..., kinds: _Optional[_Iterable[str]] = ..., time: _Optional[_Union[_types_pb2.TimeRange, _Mapping]] = ..., memory_id: _Optional[str] = ..., reason_contains: _Optional[str] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ...) -> None: ...
+    min_revision: int
+    def __init__(self, collection: _Optional[str] = ..., agent_id: _Optional[str] = ..., agent_ids: _Optional[_Iterable[str]] = ..., kinds: _Optional[_Iterable[str]] = ..., time: _Optional[_Union[_types_pb2.TimeRange, _Mapping]] = ..., memory_id: _Optional[str] = ..., reason_contains: _Optional[str] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ..., min_revision: _Optional[int] = ...) -> None: ...
 
 class ListOperationsResponse(_message.Message):
     __slots__ = ("revision", "operations", "next_page_token")

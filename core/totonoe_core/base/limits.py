@@ -195,6 +195,7 @@ BATCH_MS_MAX = 20  # the writer commits a batch after this time, even with undec
 COLLECTIONS_MAX = 10_000
 FILES_PER_COLLECTION_MAX = 11  # that an open one holds
 COLLECTIONS_OPEN_MAX = 256
+CAUGHT_UP_MS_MAX = 2000
 DAEMONS_PER_MACHINE_MAX = 64  # of one database
 COLLECTIONS_WAITING_MAX = 1024
 COLLECTION_WAIT_S = 10

@@ -35,7 +35,10 @@ class AuditCalls(Calls):
         """Why a memory does not come."""
         collection, query = await self._asked(request.recall)
         return await self._read(
-            collection, WhyNotQuery(request.memory_id, query), codec.why_not_to_wire
+            collection,
+            WhyNotQuery(request.memory_id, query),
+            codec.why_not_to_wire,
+            request.recall.min_revision,
         )
 
     async def _asked(self, request: memory_service_pb2.RecallRequest) -> tuple[str, RecallQuery]:

@@ -10,7 +10,7 @@ from typing import Any, Protocol, TypeVar, cast
 from google.protobuf.message import Message
 
 from totonoe_core.base import limits
-from totonoe_core.base.errors import InvalidArgument
+from totonoe_core.base.errors import InvalidArgument, Unavailable
 from totonoe_core.domain.asking import Previewable, Query
 from totonoe_core.domain.collections import Sees, sees_all
 from totonoe_core.domain.commands import Applied, Command
@@ -61,11 +61,42 @@ class Calls:
         self._engine = engine
 
     async def _read(
-        self, collection: str, query: Query[T], to_wire: Callable[[T], Message]
+        self,
+        collection: str,
+        query: Query[T],
+        to_wire: Callable[[T], Message],
+        min_revision: int = 0,
     ) -> Encoded:
-        """The answer to a query."""
-        future = self._engine.read(collection_name(collection), query)
+        """The answer to a query, of `min_revision` or later."""
+        name = collection_name(collection)
+        if min_revision:
+            await self._caught_up(name, min_revision)
+        future = self._engine.read(name, query)
         return await answer_of(built(future, to_wire, read=True))
+
+    async def _caught_up(self, collection: str, revision: int) -> None:
+        """Wait until a collection shows a revision.
+
+        Raises
+        ------
+        InvalidArgument
+            OUT_OF_RANGE: it is negative.
+        Unavailable
+            NOT_CAUGHT_UP: it does not within CAUGHT_UP_MS_MAX.
+        """
+        if revision < 0:
+            raise InvalidArgument(
+                "OUT_OF_RANGE", field="min_revision", got=revision, allowed="0 or more"
+            )
+        try:
+            async with asyncio.timeout(limits.CAUGHT_UP_MS_MAX / 1000):
+                await answer_of(self._engine.await_revision(collection, revision))
+        except TimeoutError:
+            raise Unavailable(
+                "NOT_CAUGHT_UP",
+                f"min_revision: this daemon has not seen revision {revision} of the collection",
+                retry_delay_ms=limits.RETRY_DELAY_MS,
+            ) from None
 
     async def _previewed(
         self, collection: str, command: Previewable[T], to_wire: Callable[[T, int], Message]

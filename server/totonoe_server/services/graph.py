@@ -27,6 +27,7 @@ class GraphCalls(Calls):
             request.collection,
             codec.neighbors_from_wire(request),
             lambda found: codec.neighborhood_to_wire(found, with_vectors),
+            request.min_revision,
         )
 
     async def Merge(self, request: pb.MergeRequest, _: Context) -> Encoded:
@@ -57,7 +58,9 @@ class GraphCalls(Calls):
     async def GetEpisode(self, request: pb.GetEpisodeRequest, _: Context) -> Encoded:
         """Reads an episode."""
         query = EpisodeQuery(request.agent_id, request.id, request.include_memories)
-        return await self._read(request.collection, query, codec.episode_read_to_wire)
+        return await self._read(
+            request.collection, query, codec.episode_read_to_wire, request.min_revision
+        )
 
     async def ListEpisodes(self, request: pb.ListEpisodesRequest, _: Context) -> Encoded:
         """One page of episodes."""
@@ -68,7 +71,9 @@ class GraphCalls(Calls):
             request.page_size or limits.PAGE_SIZE_DEFAULT,
             request.page_token,
         )
-        return await self._read(request.collection, query, codec.episodes_to_wire)
+        return await self._read(
+            request.collection, query, codec.episodes_to_wire, request.min_revision
+        )
 
     async def DeleteEpisode(self, request: pb.DeleteEpisodeRequest, _: Context) -> Encoded:
         """Takes an episode away."""

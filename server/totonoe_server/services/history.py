@@ -92,7 +92,9 @@ class HistoryCalls(Calls):
             request.page_token,
             names_others=call is None or call.has("admin"),
         )
-        return await self._read(request.collection, query, codec.history_to_wire)
+        return await self._read(
+            request.collection, query, codec.history_to_wire, request.min_revision
+        )
 
     async def ListOperations(self, request: pb.ListOperationsRequest, _: Context) -> Encoded:
         """One page of operations."""
@@ -102,4 +104,6 @@ class HistoryCalls(Calls):
             request.page_size or limits.PAGE_SIZE_DEFAULT,
             request.page_token,
         )
-        return await self._read(request.collection, query, codec.operations_to_wire)
+        return await self._read(
+            request.collection, query, codec.operations_to_wire, request.min_revision
+        )

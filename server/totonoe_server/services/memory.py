@@ -83,7 +83,10 @@ class MemoryService(
         collection, query = await self._asked(request)
         with_vectors = request.include_vectors
         return await self._read(
-            collection, query, lambda found: answers.recalled_to_wire(found, with_vectors)
+            collection,
+            query,
+            lambda found: answers.recalled_to_wire(found, with_vectors),
+            request.min_revision,
         )
 
     async def Get(self, request: pb.GetRequest, _: Context) -> Encoded:
@@ -97,7 +100,10 @@ class MemoryService(
         )
         with_vectors = request.include_vectors
         return await self._read(
-            request.collection, query, lambda found: answers.gotten_to_wire(found, with_vectors)
+            request.collection,
+            query,
+            lambda found: answers.gotten_to_wire(found, with_vectors),
+            request.min_revision,
         )
 
     async def List(self, request: pb.ListRequest, _: Context) -> Encoded:
@@ -113,13 +119,16 @@ class MemoryService(
             include_vectors=with_vectors,
         )
         return await self._read(
-            request.collection, query, lambda page: answers.page_to_wire(page, with_vectors)
+            request.collection,
+            query,
+            lambda page: answers.page_to_wire(page, with_vectors),
+            request.min_revision,
         )
 
     async def ListNamespaces(self, request: pb.ListNamespacesRequest, _: Context) -> Encoded:
         """The distinct namespaces of memories."""
         query = namespaces_from_wire(request)
-        return await self._read(request.collection, query, namespaces_to_wire)
+        return await self._read(request.collection, query, namespaces_to_wire, request.min_revision)
 
     async def Update(self, request: pb.UpdateRequest, _: Context) -> Encoded:
         """Changes one memory."""

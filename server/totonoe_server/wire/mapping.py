@@ -45,8 +45,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 NO_NAMES: Mapping[str, str] = {}
 HEADER = ("revision", "replayed", "operation_id")
 """Fields of the answer of a write that come from the operation, not from its result."""
-ENVELOPE = frozenset({"collection", "operation_id"})
-"""Fields of a request that say where it goes, and belong to no command."""
+ENVELOPE = frozenset({"collection", "operation_id", "min_revision"})
+"""Fields of a request that say where and when it goes, and belong to no command or query."""
 _SCALARS: dict[int, type] = {
     FieldDescriptor.TYPE_STRING: str,
     FieldDescriptor.TYPE_BYTES: bytes,

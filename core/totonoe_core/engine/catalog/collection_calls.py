@@ -103,6 +103,10 @@ class CollectionCalls:
         """See `Engine.await_change`."""
         return self._with(collection, lambda found: found.waiters.wait(after_revision))
 
+    def await_revision(self, collection: str, revision: int) -> Future[int]:
+        """See `Engine.await_revision`."""
+        return self._with(collection, lambda found: found.await_revision(revision))
+
     def export(self, collection: str, query: ExportQuery) -> Future[Export]:
         """See `Engine.export`."""
         return self._with(collection, lambda found: ready(found.transfers.export(query)))

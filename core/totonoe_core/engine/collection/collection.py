@@ -266,6 +266,22 @@ class Collection:
 
     # -- Reading
 
+    def await_revision(self, revision: int) -> Future[int]:
+        """Return the newest revision, once it is this one or later.
+
+        What other daemons committed is taken in now, and not only in a second. Raises as
+        `Waiters.wait`, and `Unavailable` if the writer's queue is full.
+        """
+        waiting = self.waiters.wait(revision - 1)
+        if self._state.shared and not waiting.done():
+            try:
+                # Behind any call the writer looks at what others committed.
+                self._writer.call(lambda: None)
+            except BaseException:
+                waiting.cancel()
+                raise
+        return waiting
+
     def read(self, query: Query[T]) -> Future[T]:
         """Answers a query: one with a text to look for by its vector too."""
         answer: Future[Any]

@@ -98,6 +98,13 @@ class Engine(Protocol):
         """
         ...
 
+    def await_revision(self, collection: str, revision: int) -> Future[int]:
+        """Return the newest revision, once it is this one or later; that may take for ever.
+
+        A store that other daemons write is looked at now. Otherwise as `await_change`.
+        """
+        ...
+
     def consolidate(
         self, collection: str, operation_id: str, query: ConsolidateQuery
     ) -> Future[Consolidation]:

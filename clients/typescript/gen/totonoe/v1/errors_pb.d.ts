@@ -498,6 +498,14 @@ export enum ErrorReason {
   NOT_PENDING = 76,
 
   /**
+   * The daemon has not seen the `min_revision` of a read within two seconds: `revision` is the newest
+   * that it has seen. Another daemon may have. (UNAVAILABLE, with retry delay)
+   *
+   * @generated from enum value: ERROR_REASON_NOT_CAUGHT_UP = 72;
+   */
+  NOT_CAUGHT_UP = 72,
+
+  /**
    * The daemon has grants, and the call came without a token or a known certificate. (UNAUTHENTICATED)
    *
    * @generated from enum value: ERROR_REASON_TOKEN_MISSING = 80;

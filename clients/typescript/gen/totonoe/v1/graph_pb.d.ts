@@ -85,6 +85,15 @@ export declare type NeighborsRequest = Message<"totonoe.v1.NeighborsRequest"> & 
    * @generated from field: bool include_vectors = 9;
    */
   includeVectors: boolean;
+
+  /**
+   * The answer shows this revision at least, if it is above 0: it is the revision of an earlier
+   * answer, maybe of another daemon on the same store. A daemon that has not seen it after two
+   * seconds answers NOT_CAUGHT_UP.
+   *
+   * @generated from field: int64 min_revision = 10;
+   */
+  minRevision: bigint;
 };
 
 /**
@@ -669,6 +678,15 @@ export declare type GetEpisodeRequest = Message<"totonoe.v1.GetEpisodeRequest"> 
    * @generated from field: bool include_memories = 4;
    */
   includeMemories: boolean;
+
+  /**
+   * The answer shows this revision at least, if it is above 0: it is the revision of an earlier
+   * answer, maybe of another daemon on the same store. A daemon that has not seen it after two
+   * seconds answers NOT_CAUGHT_UP.
+   *
+   * @generated from field: int64 min_revision = 5;
+   */
+  minRevision: bigint;
 };
 
 /**
@@ -765,6 +783,15 @@ export declare type ListEpisodesRequest = Message<"totonoe.v1.ListEpisodesReques
    * @generated from field: string page_token = 6;
    */
   pageToken: string;
+
+  /**
+   * The answer shows this revision at least, if it is above 0: it is the revision of an earlier
+   * answer, maybe of another daemon on the same store. A daemon that has not seen it after two
+   * seconds answers NOT_CAUGHT_UP.
+   *
+   * @generated from field: int64 min_revision = 7;
+   */
+  minRevision: bigint;
 };
 
 /**

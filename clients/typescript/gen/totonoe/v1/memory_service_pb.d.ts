@@ -955,6 +955,15 @@ export declare type RecallRequest = Message<"totonoe.v1.RecallRequest"> & {
    * @generated from field: bool fold = 13;
    */
   fold: boolean;
+
+  /**
+   * The answer shows this revision at least, if it is above 0: it is the revision of an earlier
+   * answer, maybe of another daemon on the same store. A daemon that has not seen it after two
+   * seconds answers NOT_CAUGHT_UP.
+   *
+   * @generated from field: int64 min_revision = 14;
+   */
+  minRevision: bigint;
 };
 
 /**
@@ -1552,6 +1561,15 @@ export declare type GetRequest = Message<"totonoe.v1.GetRequest"> & {
    * @generated from field: bool touch = 7;
    */
   touch: boolean;
+
+  /**
+   * The answer shows this revision at least, if it is above 0: it is the revision of an earlier
+   * answer, maybe of another daemon on the same store. A daemon that has not seen it after two
+   * seconds answers NOT_CAUGHT_UP.
+   *
+   * @generated from field: int64 min_revision = 8;
+   */
+  minRevision: bigint;
 };
 
 /**
@@ -1676,6 +1694,15 @@ export declare type ListRequest = Message<"totonoe.v1.ListRequest"> & {
    * @generated from field: bool touch = 8;
    */
   touch: boolean;
+
+  /**
+   * The answer shows this revision at least, if it is above 0: it is the revision of an earlier
+   * answer, maybe of another daemon on the same store. A daemon that has not seen it after two
+   * seconds answers NOT_CAUGHT_UP.
+   *
+   * @generated from field: int64 min_revision = 9;
+   */
+  minRevision: bigint;
 };
 
 /**
@@ -1765,6 +1792,15 @@ export declare type ListNamespacesRequest = Message<"totonoe.v1.ListNamespacesRe
    * @generated from field: int32 offset = 7;
    */
   offset: number;
+
+  /**
+   * The answer shows this revision at least, if it is above 0: it is the revision of an earlier
+   * answer, maybe of another daemon on the same store. A daemon that has not seen it after two
+   * seconds answers NOT_CAUGHT_UP.
+   *
+   * @generated from field: int64 min_revision = 8;
+   */
+  minRevision: bigint;
 };
 
 /**

@@ -404,6 +404,15 @@ export declare type HistoryRequest = Message<"totonoe.v1.HistoryRequest"> & {
    * @generated from field: string page_token = 5;
    */
   pageToken: string;
+
+  /**
+   * The answer shows this revision at least, if it is above 0: it is the revision of an earlier
+   * answer, maybe of another daemon on the same store. A daemon that has not seen it after two
+   * seconds answers NOT_CAUGHT_UP.
+   *
+   * @generated from field: int64 min_revision = 6;
+   */
+  minRevision: bigint;
 };
 
 /**
@@ -612,6 +621,15 @@ export declare type ListOperationsRequest = Message<"totonoe.v1.ListOperationsRe
    * @generated from field: string page_token = 9;
    */
   pageToken: string;
+
+  /**
+   * The answer shows this revision at least, if it is above 0: it is the revision of an earlier
+   * answer, maybe of another daemon on the same store. A daemon that has not seen it after two
+   * seconds answers NOT_CAUGHT_UP.
+   *
+   * @generated from field: int64 min_revision = 10;
+   */
+  minRevision: bigint;
 };
 
 /**

@@ -1,0 +1,125 @@
+"""Several daemons on one store: which of them to ask next, and what was seen of a collection."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+from google.protobuf.message import Message
+
+from totonoe.call.retry import Attempts
+from totonoe.errors import TotonoeError, Unavailable
+
+PLACES_MAX = 16
+DOWN_S = 2.0
+"""How long a daemon that was unavailable is passed over while another one may answer."""
+BEHIND_MAX = 2
+"""Daemons that a read asks which lack the revision that it wants; then it fails."""
+_COLLECTIONS_MAX = 1024
+_NOT_CAUGHT_UP = "NOT_CAUGHT_UP"
+
+
+class Places:
+    """Daemons by number, asked in turn. From any thread.
+
+    Parameters
+    ----------
+    count : int
+        At least 1.
+    clock : callable
+        Monotonic seconds.
+    """
+
+    def __init__(self, count: int, clock: Callable[[], float] = time.monotonic) -> None:
+        self._count, self._clock = count, clock
+        self._turns = itertools.count()
+        self._down_until_s = [0.0] * count
+
+    def pick(self) -> int:
+        """Return the next one that was not unavailable lately; of all that were, the next one."""
+        if self._count == 1:
+            return 0
+        turn, now_s = next(self._turns), self._clock()
+        order = [(turn + step) % self._count for step in range(self._count)]
+        return next((at for at in order if self._down_until_s[at] <= now_s), order[0])
+
+    def after(self, attempts: Attempts, failure: TotonoeError, wait_s: float) -> float:
+        """Seconds until the next try of a failed call: 0 if another daemon can be asked at once."""
+        if self._count == 1 or not isinstance(failure, Unavailable):
+            return wait_s
+        now_s = self._clock()
+        if attempts.place is not None:
+            self._down_until_s[attempts.place] = now_s + DOWN_S
+        attempts.moved_on = True
+        return 0.0 if any(until_s <= now_s for until_s in self._down_until_s) else wait_s
+
+
+class SeenRevisions:
+    """The newest revision that answers showed, by collection. From any thread.
+
+    A read carries it as `min_revision`, so that it shows what this client wrote and saw through
+    other daemons.
+    """
+
+    def __init__(self) -> None:
+        self._by_collection: dict[str, int] = {}
+        self._lock = threading.Lock()
+
+    def carry(self, request: Any) -> None:
+        """Let a read ask for what was seen, unless it says more itself."""
+        holder = _reading(request)
+        if holder is not None:
+            seen = self._by_collection.get(holder.collection, 0)
+            holder.min_revision = max(holder.min_revision, seen)
+
+    def note(self, request: Message, answer: Any) -> None:
+        """Take in the revision of an answer."""
+        collection = _collection_of(request)
+        revision = getattr(answer, "revision", 0)
+        if collection is None or not isinstance(revision, int):
+            return
+        with self._lock:
+            known = self._by_collection
+            # The latest one is the last, so that the first is the longest unused.
+            known[collection] = max(revision, known.pop(collection, 0))
+            while len(known) > _COLLECTIONS_MAX:
+                del known[next(iter(known))]
+
+    def gives_up(self, request: Message, attempts: Attempts, failure: TotonoeError) -> bool:
+        """Return whether a read fails because no daemon has what it wants.
+
+        Then what was seen is forgotten: the collection may be another one of that name.
+        """
+        if failure.reason != _NOT_CAUGHT_UP:
+            return False
+        attempts.behind_count += 1
+        holder = _reading(request)
+        if attempts.behind_count < BEHIND_MAX or holder is None:
+            return False
+        with self._lock:
+            self._by_collection.pop(holder.collection, None)
+        return True
+
+
+def _reading(request: Any) -> Any:
+    """The message of a read that has `min_revision`; `None`: the call is no such read."""
+    fields = request.DESCRIPTOR.fields_by_name
+    if "min_revision" in fields:
+        return request
+    return request.recall if "recall" in fields and "memory_id" in fields else None
+
+
+def _collection_of(request: Message) -> str | None:
+    """The collection whose revision an answer shows; `None`: it shows none.
+
+    That is so for reads, and for writes to memories, which all have an operation id.
+    """
+    fields = request.DESCRIPTOR.fields_by_name
+    holder = _reading(request)
+    if holder is not None:
+        return str(holder.collection)
+    is_write = "collection" in fields and "operation_id" in fields
+    return str(getattr(request, "collection", "")) if is_write else None
