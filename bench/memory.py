@@ -1,6 +1,6 @@
-"""How much memory a daemon and its embedder take, and how long the first notes of a language take.
+"""How much memory a daemon and its helpers take, and how long the first notes of a language take.
 
-    python -m bench.memory [--embedder use] [--texts-count 4000]
+    python -m bench.memory [--embedder use] [--judge own|none] [--texts-count 4000]
 
 A daemon starts on an empty directory and remembers four notes in English, then in Japanese,
 Chinese and German: the second restates the first, so that the language is read, and no pause is
@@ -67,6 +67,12 @@ def family(pid: int) -> list[int]:
     ]
 
 
+def helper(pid: int) -> str:
+    """Which of the daemon's helpers a process is."""
+    command = Path(f"/proc/{pid}/cmdline").read_bytes()
+    return "judge" if b"totonoe_core.judging" in command else "embedder"
+
+
 def pages(pid: int) -> tuple[int, dict[tuple[str, ...], int]]:
     """Bytes that a process holds for itself, and those it has touched of each mapping of a file."""
     own, resident = 0, 0
@@ -88,19 +94,21 @@ def pages(pid: int) -> tuple[int, dict[tuple[str, ...], int]]:
 def figures(pid: int) -> dict[str, Any]:
     """Memory of a daemon and its children."""
     files: dict[tuple[str, ...], int] = {}
-    own, resident = [], []
+    own: dict[str, int] = {"daemon": 0, "embedder": 0, "judge": 0}
+    resident = own.copy()
     for process in family(pid):
         private, touched = pages(process)
-        own.append(private)
-        resident.append(private + sum(touched.values()))
+        name = "daemon" if process == pid else helper(process)
+        own[name] += private
+        resident[name] += private + sum(touched.values())
         for mapping, count in touched.items():
             files[mapping] = max(count, files.get(mapping, 0))
     return {
-        "memory_bytes": sum(own) + sum(files.values()),
-        "private_bytes": sum(own),
+        "memory_bytes": sum(own.values()) + sum(files.values()),
+        "private_bytes": sum(own.values()),
         "file_bytes": sum(files.values()),
-        "daemon_rss_bytes": resident[0],
-        "embedder_rss_bytes": sum(resident[1:]),
+        **{f"{name}_private_bytes": count for name, count in own.items()},
+        **{f"{name}_rss_bytes": count for name, count in resident.items()},
     }
 
 
@@ -134,10 +142,10 @@ def run(options: argparse.Namespace) -> None:
     with (
         common.Report("memory", options.seed, options.out) as report,
         tempfile.TemporaryDirectory(prefix="totonoe-bench-") as directory,
-        Daemon(Path(directory) / "data", embedder=options.embedder) as daemon,
+        Daemon(Path(directory) / "data", embedder=options.embedder, judge=options.judge) as daemon,
         daemon.client() as client,
     ):
-        said = {"embedder": options.embedder, "texts": "synthetic"}
+        said = {"embedder": options.embedder, "judge": options.judge, "texts": "synthetic"}
         daemon.idle()
         report.add(phase="start", n=0, **said, **figures(daemon.pid))
         for language, notes in NOTES.items():
@@ -154,6 +162,7 @@ def main() -> None:
     """Reads the options."""
     parser = common.parser(__doc__)
     parser.add_argument("--embedder", default="use")
+    parser.add_argument("--judge", choices=["own", "none"], default="own")
     parser.add_argument("--texts-count", type=int, default=4_000, help="of the last row")
     run(parser.parse_args())
 

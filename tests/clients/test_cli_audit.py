@@ -186,7 +186,8 @@ def test_why_not_of_what_is_not_there_fails(run: Run) -> None:
     result = run("why-not", "mem_1", "-", stdin="pump\n", WhyNot=answering(answer))
     assert result.exit_code == 1
     assert result.stdout.splitlines() == [
-        "There is no memory mem_1, or it is private to another agent."
+        "Memory mem_1 not found: it does not exist, or is private to another agent.",
+        "Double-check the ID. Use recall to search for the memory you're looking for.",
     ]
     result = run("why-not", "mem_1", "pump", "--json", WhyNot=answering(answer))
     told = json.loads(result.stdout)

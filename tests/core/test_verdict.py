@@ -443,6 +443,21 @@ def test_two_exchanged_contents_are_no_update(one: str, other: str, verdict: Ver
     assert judged(other, one, 0.95, CAREFUL).verdict is verdict
 
 
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("The lamp in the attic is on.", "The lamp in the attic is off."),
+        ("Debug logging was off in staging.", "Debug logging was on in staging."),
+        ("The light is on and the door is locked.", "The light is off and the door is locked."),
+        ("Dr. Okafor is in.", "Dr. Okafor is out."),
+    ],
+)
+def test_state_that_is_a_particle_contradicts_its_contrary(one: str, other: str) -> None:
+    for own, said in ((one, other), (other, one)):
+        found = judged(own, said, 0.95, CAREFUL)
+        assert (found.verdict, found.hard) == (Verdict.CONTRADICTION, True)
+
+
 def test_forget_cached_after_a_comparison_holds_no_text():
     compare("The lab door code is 4711.", "The lab door code is 4712. Ask Priya.", 0.9, WEIGHTS)
     caches = (traits_of, form_of, pieces_in)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from totonoe.audit.models import ArmStanding, Audit, Dismissed, Undismissed, WhyNot
-from totonoe.cli.printing import line, table
+from totonoe.cli.printing import line, lines, table
 from totonoe.cli.show.parts import counted
 from totonoe.cli.stepping import step
 from totonoe.cli.text import age
@@ -36,7 +36,7 @@ def undismissed(answer: Undismissed) -> None:
 
 def why_not(answer: WhyNot) -> None:
     """Print the outcome for the memory, and the figures behind it."""
-    line(_outcome(answer))
+    lines(*_outcome(answer).splitlines())
     if answer.outcome is WhyNotOutcome.NOT_THERE:
         return
     for one in answer.unmet:
@@ -82,7 +82,11 @@ def _outcome(answer: WhyNot) -> str:
             place = f"place {answer.place} of {_candidates(answer)}, {answer.k} asked for"
             return f"It comes: {place}.{_diversity(answer)}"
         case WhyNotOutcome.NOT_THERE:
-            return f"There is no memory {answer.memory_id}, or it is private to another agent."
+            return (
+                f"Memory {answer.memory_id} not found: it does not exist, or is private to "
+                "another agent.\n"
+                "Double-check the ID. Use recall to search for the memory you're looking for."
+            )
         case WhyNotOutcome.EXCLUDED:
             would = (
                 f"it would come at place {answer.place}" if answer.place else "it would not come"

@@ -542,8 +542,11 @@ class Parse:
                 self.tokens[here.predicate].lemma = phrasal
                 self.carried.add(at)
                 return
+        particle = following in tuple("X.,CISPR")
+        if form in ("on", "in") and particle and self._after_be(at):  # "dark mode is on"
+            self._adverb(at)
+            return
         if form in closed.PREPOSITIONS_AS_WORDS:
-            particle = following in tuple("X.,CISPR")
             if particle or form not in ("up", "down", "off", "out", "over", "in"):
                 self._adverb(at)
             if particle:
@@ -552,6 +555,10 @@ class Parse:
             return  # "none of the tests"
         self._prep, self._prep_at = closed.PREPOSITIONS.get(form, form), at
         self._joined = False
+
+    def _after_be(self, at: int) -> bool:
+        at = self._last_content(at)
+        return at >= 0 and self.tokens[at].form in closed.BE
 
     def _subordinate(self, at: int) -> None:
         form = self.tokens[at].lemma
