@@ -15,7 +15,7 @@ from totonoe import AsyncClient, Client, Draft
 from totonoe.cli.main import app
 from totonoe.collections.models import GuardPolicy
 from totonoe.enums import LinkType, QuestionKind, WhyNotOutcome
-from totonoe.errors import InvalidArgument, StaleRevision
+from totonoe.errors import InvalidArgument, NotFound, StaleRevision
 from totonoe.memories.models import Checked, Remembered, Updated
 from totonoe.questions.models import Question
 from totonoe_core.domain.policy import SHOWN_FROM
@@ -68,9 +68,19 @@ def test_answer_ends_with_the_question(client: Client) -> None:
 def test_each_finding_says_how_far_it_moves_the_probability(
     client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    saved(client)
+    first, second = saved(client)
     monkeypatch.undo()
-    (question,) = open_questions(client)
+    third = client.remember("The lamp in the hall is green.").memory_id
+    (plain,) = open_questions(client)
+    assert {one.weight for one in plain.judgement.evidence} == {None}
+    (question,) = client.list_questions(
+        memory_id=second, other_id=first, weights=True, page_size=1
+    ).questions
+    assert not client.list_questions(memory_id=first, other_id=third).questions
+    with pytest.raises(InvalidArgument, match="memory_id"):
+        client.list_questions(other_id=third)
+    with pytest.raises(NotFound):
+        client.list_questions(memory_id=first, other_id="mem_00000000000000ff")
     compared = client.compare("It listens on port 5433.", "It listens on port 5434.").judgement
     for judgement in (question.judgement, compared):
         weights = [one.weight for one in judgement.evidence if one.weight is not None]

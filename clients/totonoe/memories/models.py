@@ -138,8 +138,8 @@ class Evidence:
 
     `weight` is how far it moves `same_probability`, -1 to 1: the probability with it less the one
     if both texts were equal there (of the judge: without it), beside the other findings and alone,
-    in the mean. `None`: it cannot be taken out, or the call computes none; `compare`,
-    `list_questions` and merge candidates do.
+    in the mean. `None`: it cannot be taken out, or nobody asked for it: `compare` always
+    weighs, `list_questions` with `weights`.
     """
 
     finding: Finding

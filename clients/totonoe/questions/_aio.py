@@ -79,6 +79,8 @@ class AsyncQuestionCalls(AsyncCalls):
         self,
         *,
         memory_id: str = "",
+        other_id: str = "",
+        weights: bool = False,
         page_size: int = 20,
         page_token: str = "",
         collection: str | None = None,
@@ -91,6 +93,8 @@ class AsyncQuestionCalls(AsyncCalls):
         request = self._request(
             questions_pb2.ListQuestionsRequest,
             memory_id=memory_id,
+            other_id=other_id,
+            weights=weights,
             page_size=page_size,
             page_token=page_token,
             collection=collection,

@@ -94,6 +94,8 @@ class QuestionCalls(Calls):
         self,
         *,
         memory_id: str = "",
+        other_id: str = "",
+        weights: bool = False,
         page_size: int = 20,
         page_token: str = "",
         collection: str | None = None,
@@ -107,10 +109,16 @@ class QuestionCalls(Calls):
         ----------
         memory_id : str
             Only questions about this memory.
+        other_id : str
+            With `memory_id`: only the question about it and this other memory.
+        weights : bool
+            Weigh each finding of the judgements, which costs some ten comparisons a question.
         """
         request = self._request(
             questions_pb2.ListQuestionsRequest,
             memory_id=memory_id,
+            other_id=other_id,
+            weights=weights,
             page_size=page_size,
             page_token=page_token,
             collection=collection,

@@ -26,31 +26,31 @@ from totonoe.v1 import graph_pb2 as totonoe_dot_v1_dot_graph__pb2
 from totonoe.v1 import types_pb2 as totonoe_dot_v1_dot_types__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1atotonoe/v1/questions.proto\x12\ntotonoe.v1\x1a\x16totonoe/v1/graph.proto\x1a\x16totonoe/v1/types.proto\"\x93\x02\n\x0eResolveRequest\x12\x12\n\ncollection\x18\x01 \x01(\t\x12\x14\n\x0coperation_id\x18\x02 \x01(\t\x12\x10\n\x08\x61gent_id\x18\x03 \x01(\t\x12\x11\n\tmemory_id\x18\x04 \x01(\t\x12\x10\n\x08other_id\x18\x05 \x01(\t\x12\"\n\x06\x61nswer\x18\x06 \x01(\x0e\x32\x12.totonoe.v1.Answer\x12\x0f\n\x07\x63ontent\x18\x07 \x01(\t\x12\x0e\n\x06vector\x18\x08 \x01(\x0c\x12\x19\n\x11\x65xpected_revision\x18\t \x01(\x03\x12\x1f\n\x17other_expected_revision\x18\n \x01(\x03\x12\x0e\n\x06reason\x18\x0b \x01(\t\x12\x0f\n\x07\x64ry_run\x18\x0c \x01(\x08\"\xf5\x01\n\x0fResolveResponse\x12\x10\n\x08revision\x18\x01 \x01(\x03\x12\x10\n\x08resolved\x18\x02 \x01(\x08\x12\"\n\x06memory\x18\x03 \x01(\x0b\x32\x12.totonoe.v1.Memory\x12\x11\n\tclosed_id\x18\x04 \x01(\t\x12(\n\tduplicate\x18\x05 \x01(\x0b\x32\x15.totonoe.v1.Duplicate\x12\x10\n\x08replayed\x18\x06 \x01(\x08\x12\x14\n\x0coperation_id\x18\x07 \x01(\t\x12$\n\x04lost\x18\x08 \x03(\x0b\x32\x16.totonoe.v1.LostDetail\x12\x0f\n\x07\x64ry_run\x18\t \x01(\x08\"v\n\x14ListQuestionsRequest\x12\x12\n\ncollection\x18\x01 \x01(\t\x12\x10\n\x08\x61gent_id\x18\x02 \x01(\t\x12\x11\n\tmemory_id\x18\x03 \x01(\t\x12\x11\n\tpage_size\x18\x04 \x01(\x05\x12\x12\n\npage_token\x18\x05 \x01(\t\"\xc5\x01\n\x08Question\x12\x1d\n\x01\x61\x18\x01 \x01(\x0b\x32\x12.totonoe.v1.Memory\x12\x1d\n\x01\x62\x18\x02 \x01(\x0b\x32\x12.totonoe.v1.Memory\x12\x18\n\x10same_probability\x18\x03 \x01(\x01\x12\x0f\n\x07version\x18\x04 \x01(\t\x12(\n\tjudgement\x18\x05 \x01(\x0b\x32\x15.totonoe.v1.Judgement\x12&\n\x04kind\x18\x06 \x01(\x0e\x32\x18.totonoe.v1.QuestionKind\"\xa7\x01\n\x15ListQuestionsResponse\x12\x10\n\x08revision\x18\x01 \x01(\x03\x12\'\n\tquestions\x18\x02 \x03(\x0b\x32\x14.totonoe.v1.Question\x12\x17\n\x0fnext_page_token\x18\x03 \x01(\t\x12#\n\x07pending\x18\x04 \x03(\x0b\x32\x12.totonoe.v1.Memory\x12\x15\n\rpending_count\x18\x05 \x01(\x03\"\xb3\x01\n\rReviewRequest\x12\x12\n\ncollection\x18\x01 \x01(\t\x12\x14\n\x0coperation_id\x18\x02 \x01(\t\x12\x10\n\x08\x61gent_id\x18\x03 \x01(\t\x12\x11\n\tmemory_id\x18\x04 \x01(\t\x12(\n\x06\x61nswer\x18\x05 \x01(\x0e\x32\x18.totonoe.v1.ReviewAnswer\x12\x0e\n\x06reason\x18\x06 \x01(\t\x12\x19\n\x11\x65xpected_revision\x18\x07 \x01(\x03\"\x8b\x02\n\x0eReviewResponse\x12\x10\n\x08revision\x18\x01 \x01(\x03\x12\x10\n\x08reviewed\x18\x02 \x01(\x08\x12\"\n\x06memory\x18\x03 \x01(\x0b\x32\x12.totonoe.v1.Memory\x12(\n\tduplicate\x18\x04 \x01(\x0b\x32\x15.totonoe.v1.Duplicate\x12\x16\n\x0esuperseded_ids\x18\x05 \x03(\t\x12\x1a\n\x12maybe_replaced_ids\x18\x06 \x03(\t\x12+\n\x08question\x18\x07 \x01(\x0b\x32\x19.totonoe.v1.SimilarMemory\x12\x10\n\x08replayed\x18\x08 \x01(\x08\x12\x14\n\x0coperation_id\x18\t \x01(\t*t\n\x06\x41nswer\x12\x16\n\x12\x41NSWER_UNSPECIFIED\x10\x00\x12\x0f\n\x0b\x41NSWER_SAME\x10\x01\x12\x14\n\x10\x41NSWER_DIFFERENT\x10\x02\x12\x13\n\x0f\x41NSWER_REPLACES\x10\x03\x12\x16\n\x12\x41NSWER_REPLACED_BY\x10\x04*a\n\x0cQuestionKind\x12\x1d\n\x19QUESTION_KIND_UNSPECIFIED\x10\x00\x12\x16\n\x12QUESTION_KIND_SAME\x10\x01\x12\x1a\n\x16QUESTION_KIND_REPLACES\x10\x02*b\n\x0cReviewAnswer\x12\x1d\n\x19REVIEW_ANSWER_UNSPECIFIED\x10\x00\x12\x19\n\x15REVIEW_ANSWER_CONFIRM\x10\x01\x12\x18\n\x14REVIEW_ANSWER_REJECT\x10\x02\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1atotonoe/v1/questions.proto\x12\ntotonoe.v1\x1a\x16totonoe/v1/graph.proto\x1a\x16totonoe/v1/types.proto\"\x93\x02\n\x0eResolveRequest\x12\x12\n\ncollection\x18\x01 \x01(\t\x12\x14\n\x0coperation_id\x18\x02 \x01(\t\x12\x10\n\x08\x61gent_id\x18\x03 \x01(\t\x12\x11\n\tmemory_id\x18\x04 \x01(\t\x12\x10\n\x08other_id\x18\x05 \x01(\t\x12\"\n\x06\x61nswer\x18\x06 \x01(\x0e\x32\x12.totonoe.v1.Answer\x12\x0f\n\x07\x63ontent\x18\x07 \x01(\t\x12\x0e\n\x06vector\x18\x08 \x01(\x0c\x12\x19\n\x11\x65xpected_revision\x18\t \x01(\x03\x12\x1f\n\x17other_expected_revision\x18\n \x01(\x03\x12\x0e\n\x06reason\x18\x0b \x01(\t\x12\x0f\n\x07\x64ry_run\x18\x0c \x01(\x08\"\xf5\x01\n\x0fResolveResponse\x12\x10\n\x08revision\x18\x01 \x01(\x03\x12\x10\n\x08resolved\x18\x02 \x01(\x08\x12\"\n\x06memory\x18\x03 \x01(\x0b\x32\x12.totonoe.v1.Memory\x12\x11\n\tclosed_id\x18\x04 \x01(\t\x12(\n\tduplicate\x18\x05 \x01(\x0b\x32\x15.totonoe.v1.Duplicate\x12\x10\n\x08replayed\x18\x06 \x01(\x08\x12\x14\n\x0coperation_id\x18\x07 \x01(\t\x12$\n\x04lost\x18\x08 \x03(\x0b\x32\x16.totonoe.v1.LostDetail\x12\x0f\n\x07\x64ry_run\x18\t \x01(\x08\"\x99\x01\n\x14ListQuestionsRequest\x12\x12\n\ncollection\x18\x01 \x01(\t\x12\x10\n\x08\x61gent_id\x18\x02 \x01(\t\x12\x11\n\tmemory_id\x18\x03 \x01(\t\x12\x11\n\tpage_size\x18\x04 \x01(\x05\x12\x12\n\npage_token\x18\x05 \x01(\t\x12\x10\n\x08other_id\x18\x0e \x01(\t\x12\x0f\n\x07weights\x18\x0f \x01(\x08\"\xc5\x01\n\x08Question\x12\x1d\n\x01\x61\x18\x01 \x01(\x0b\x32\x12.totonoe.v1.Memory\x12\x1d\n\x01\x62\x18\x02 \x01(\x0b\x32\x12.totonoe.v1.Memory\x12\x18\n\x10same_probability\x18\x03 \x01(\x01\x12\x0f\n\x07version\x18\x04 \x01(\t\x12(\n\tjudgement\x18\x05 \x01(\x0b\x32\x15.totonoe.v1.Judgement\x12&\n\x04kind\x18\x06 \x01(\x0e\x32\x18.totonoe.v1.QuestionKind\"\xa7\x01\n\x15ListQuestionsResponse\x12\x10\n\x08revision\x18\x01 \x01(\x03\x12\'\n\tquestions\x18\x02 \x03(\x0b\x32\x14.totonoe.v1.Question\x12\x17\n\x0fnext_page_token\x18\x03 \x01(\t\x12#\n\x07pending\x18\x04 \x03(\x0b\x32\x12.totonoe.v1.Memory\x12\x15\n\rpending_count\x18\x05 \x01(\x03\"\xb3\x01\n\rReviewRequest\x12\x12\n\ncollection\x18\x01 \x01(\t\x12\x14\n\x0coperation_id\x18\x02 \x01(\t\x12\x10\n\x08\x61gent_id\x18\x03 \x01(\t\x12\x11\n\tmemory_id\x18\x04 \x01(\t\x12(\n\x06\x61nswer\x18\x05 \x01(\x0e\x32\x18.totonoe.v1.ReviewAnswer\x12\x0e\n\x06reason\x18\x06 \x01(\t\x12\x19\n\x11\x65xpected_revision\x18\x07 \x01(\x03\"\x8b\x02\n\x0eReviewResponse\x12\x10\n\x08revision\x18\x01 \x01(\x03\x12\x10\n\x08reviewed\x18\x02 \x01(\x08\x12\"\n\x06memory\x18\x03 \x01(\x0b\x32\x12.totonoe.v1.Memory\x12(\n\tduplicate\x18\x04 \x01(\x0b\x32\x15.totonoe.v1.Duplicate\x12\x16\n\x0esuperseded_ids\x18\x05 \x03(\t\x12\x1a\n\x12maybe_replaced_ids\x18\x06 \x03(\t\x12+\n\x08question\x18\x07 \x01(\x0b\x32\x19.totonoe.v1.SimilarMemory\x12\x10\n\x08replayed\x18\x08 \x01(\x08\x12\x14\n\x0coperation_id\x18\t \x01(\t*t\n\x06\x41nswer\x12\x16\n\x12\x41NSWER_UNSPECIFIED\x10\x00\x12\x0f\n\x0b\x41NSWER_SAME\x10\x01\x12\x14\n\x10\x41NSWER_DIFFERENT\x10\x02\x12\x13\n\x0f\x41NSWER_REPLACES\x10\x03\x12\x16\n\x12\x41NSWER_REPLACED_BY\x10\x04*a\n\x0cQuestionKind\x12\x1d\n\x19QUESTION_KIND_UNSPECIFIED\x10\x00\x12\x16\n\x12QUESTION_KIND_SAME\x10\x01\x12\x1a\n\x16QUESTION_KIND_REPLACES\x10\x02*b\n\x0cReviewAnswer\x12\x1d\n\x19REVIEW_ANSWER_UNSPECIFIED\x10\x00\x12\x19\n\x15REVIEW_ANSWER_CONFIRM\x10\x01\x12\x18\n\x14REVIEW_ANSWER_REJECT\x10\x02\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'totonoe.v1.questions_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
-  _globals['_ANSWER']._serialized_start=1558
-  _globals['_ANSWER']._serialized_end=1674
-  _globals['_QUESTIONKIND']._serialized_start=1676
-  _globals['_QUESTIONKIND']._serialized_end=1773
-  _globals['_REVIEWANSWER']._serialized_start=1775
-  _globals['_REVIEWANSWER']._serialized_end=1873
+  _globals['_ANSWER']._serialized_start=1594
+  _globals['_ANSWER']._serialized_end=1710
+  _globals['_QUESTIONKIND']._serialized_start=1712
+  _globals['_QUESTIONKIND']._serialized_end=1809
+  _globals['_REVIEWANSWER']._serialized_start=1811
+  _globals['_REVIEWANSWER']._serialized_end=1909
   _globals['_RESOLVEREQUEST']._serialized_start=91
   _globals['_RESOLVEREQUEST']._serialized_end=366
   _globals['_RESOLVERESPONSE']._serialized_start=369
   _globals['_RESOLVERESPONSE']._serialized_end=614
-  _globals['_LISTQUESTIONSREQUEST']._serialized_start=616
-  _globals['_LISTQUESTIONSREQUEST']._serialized_end=734
-  _globals['_QUESTION']._serialized_start=737
-  _globals['_QUESTION']._serialized_end=934
-  _globals['_LISTQUESTIONSRESPONSE']._serialized_start=937
-  _globals['_LISTQUESTIONSRESPONSE']._serialized_end=1104
-  _globals['_REVIEWREQUEST']._serialized_start=1107
-  _globals['_REVIEWREQUEST']._serialized_end=1286
-  _globals['_REVIEWRESPONSE']._serialized_start=1289
-  _globals['_REVIEWRESPONSE']._serialized_end=1556
+  _globals['_LISTQUESTIONSREQUEST']._serialized_start=617
+  _globals['_LISTQUESTIONSREQUEST']._serialized_end=770
+  _globals['_QUESTION']._serialized_start=773
+  _globals['_QUESTION']._serialized_end=970
+  _globals['_LISTQUESTIONSRESPONSE']._serialized_start=973
+  _globals['_LISTQUESTIONSRESPONSE']._serialized_end=1140
+  _globals['_REVIEWREQUEST']._serialized_start=1143
+  _globals['_REVIEWREQUEST']._serialized_end=1322
+  _globals['_REVIEWRESPONSE']._serialized_start=1325
+  _globals['_REVIEWRESPONSE']._serialized_end=1592
 # @@protoc_insertion_point(module_scope)

@@ -91,18 +91,22 @@ class ResolveResponse(_message.Message):
     def __init__(self, revision: _Optional[int] = ..., resolved: _Optional[bool] = ..., memory: _Optional[_Union[_types_pb2.Memory, _Mapping]] = ..., closed_id: _Optional[str] = ..., duplicate: _Optional[_Union[_types_pb2.Duplicate, _Mapping]] = ..., replayed: _Optional[bool] = ..., operation_id: _Optional[str] = ..., lost: _Optional[_Iterable[_Union[_graph_pb2.LostDetail, _Mapping]]] = ..., dry_run: _Optional[bool] = ...) -> None: ...
 
 class ListQuestionsRequest(_message.Message):
-    __slots__ = ("collection", "agent_id", "memory_id", "page_size", "page_token")
+    __slots__ = ("collection", "agent_id", "memory_id", "page_size", "page_token", "other_id", "weights")
     COLLECTION_FIELD_NUMBER: _ClassVar[int]
     AGENT_ID_FIELD_NUMBER: _ClassVar[int]
     MEMORY_ID_FIELD_NUMBER: _ClassVar[int]
     PAGE_SIZE_FIELD_NUMBER: _ClassVar[int]
     PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    OTHER_ID_FIELD_NUMBER: _ClassVar[int]
+    WEIGHTS_FIELD_NUMBER: _ClassVar[int]
     collection: str
     agent_id: str
     memory_id: str
     page_size: int
     page_token: str
-    def __init__(self, collection: _Optional[str] = ..., agent_id: _Optional[str] = ..., memory_id: _Optional[str] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ...) -> None: ...
+    other_id: str
+    weights: bool
+    def __init__(self, collection: _Optional[str] = ..., agent_id: _Optional[str] = ..., memory_id: _Optional[str] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ..., other_id: _Optional[str] = ..., weights: _Optional[bool] = ...) -> None: ...
 
 class Question(_message.Message):
     __slots__ = ("a", "b", "same_probability", "version", "judgement", "kind")

@@ -141,10 +141,13 @@ class QuestionsQuery(Query["QuestionPage"]):
 
     REPLACES come first, the newest first; then SAME, the most probable first.
 
-    A `memory_id` selects those about one memory.
+    A `memory_id` selects those about one memory, with `other_id` the one about both. `weights`: the
+    findings of their judgements are weighed.
     """
 
     agent_id: str
     memory_id: str = ""
     page_size: int = 20
     page_token: str = ""
+    other_id: str = ""
+    weights: bool = False

@@ -34,7 +34,9 @@ def questions(
     probably say the same.
     """
     with session.client() as client:
-        answer = client.list_questions(memory_id=about, page_size=limit, page_token=page)
+        answer = client.list_questions(
+            memory_id=about, weights=True, page_size=limit, page_token=page
+        )
     session.show(plain(answer), lambda: show.questions(answer))
 
 

@@ -24,14 +24,13 @@ AGES = {"1": "since yesterday", "7": "in 7 days", "30": "in 30 days", "365": "in
 class Pair:
     """Two memories of which somebody can tell whether they say the same; `a` is the older one.
 
-    `judgement` relates `b` to `a`, at these revisions of their rows. `asked`: it is an open
-    question; else a search found it. `replaces`: it asks whether `b` takes the place of `a`.
+    `asked`: it is an open question; else a search found it. `replaces`: it asks whether `b` takes
+    the place of `a`.
     """
 
     a: Memory
     b: Memory
     probability: float
-    judgement: Judgement | None
     asked: bool
     replaces: bool = False
 
@@ -95,7 +94,7 @@ async def gather(client: AsyncClient, desk: Desk, filters: Filters, wanted: int)
 
     It makes QUESTION_PAGES_MAX calls at most; with narrow filters it may stop before `wanted`.
     """
-    # Each question is compared anew: no more of them than are needed.
+    # The daemon compares each anew: no more of them than are needed.
     needed = min(limits.PAGE_ROWS, wanted + len(desk.later))
     size = limits.PAGE_ROWS if filters.any else needed
     extra = [pair for pair in await _found(client, desk) if filters.meets(pair)]
@@ -106,7 +105,7 @@ async def gather(client: AsyncClient, desk: Desk, filters: Filters, wanted: int)
         revision, token = page.revision, page.next_page_token
         for one in page.questions:
             replaces = one.kind is QuestionKind.REPLACES
-            pair = Pair(one.a, one.b, one.same_probability, one.judgement, True, replaces)
+            pair = Pair(one.a, one.b, one.same_probability, True, replaces)
             if filters.meets(pair):
                 kept.setdefault(pair.ids, pair)
         complete = not token
@@ -132,14 +131,18 @@ async def _found(client: AsyncClient, desk: Desk) -> list[Pair]:
     read = await client.get_many(sorted(ids))
     now = {one.id: one for one in read.memories if one.status is Status.ACTIVE}
     desk.found = [pair for pair in desk.found if pair.ids <= now.keys()]
-    return [_as_now(pair, now) for pair in desk.found]
+    return [replace(pair, a=now[pair.a.id], b=now[pair.b.id]) for pair in desk.found]
 
 
-def _as_now(pair: Pair, now: dict[str, Memory]) -> Pair:
-    """Return a pair with its memories as they are now; a judgement of other texts is dropped."""
-    a, b = now[pair.a.id], now[pair.b.id]
-    changed = (a.content, b.content) != (pair.a.content, pair.b.content)
-    return replace(pair, a=a, b=b, judgement=None if changed else pair.judgement)
+async def weighed(client: AsyncClient, pair: Pair) -> Judgement | None:
+    """Return the judgement of a pair, which relates `b` to `a`, as it is now and with weights."""
+    if pair.asked:
+        page = await client.list_questions(
+            memory_id=pair.a.id, other_id=pair.b.id, weights=True, page_size=1
+        )
+        for one in page.questions:
+            return one.judgement
+    return (await client.compare(pair.a.content, pair.b.content)).judgement
 
 
 async def look_for_more(client: AsyncClient) -> list[Pair]:
@@ -175,7 +178,6 @@ async def look_for_more(client: AsyncClient) -> list[Pair]:
             now[one.memory_a_id],
             now[one.memory_b_id],
             one.judgement.same_probability if one.judgement else 0.0,
-            one.judgement,
             False,
         )
         for one in kept

@@ -74,9 +74,7 @@ async def _open_count(view: View) -> int:
 
 async def _shown(client: AsyncClient, pair: Pair) -> dict[str, Any]:
     """Return the parts of a pair on the page: what differs, and why it is asked."""
-    judgement = pair.judgement
-    if judgement is None:
-        judgement = (await client.compare(pair.a.content, pair.b.content)).judgement
+    judgement = await pairs.weighed(client, pair)
     return {
         "judgement": judgement,
         "difference": texts.differing(pair.a.content, pair.b.content, judgement),

@@ -13,11 +13,11 @@ from totonoe_core.base import limits
 from totonoe_core.domain.consolidate import ConsolidateQuery, MergeCandidate, MergeCluster
 from totonoe_core.domain.records import Judgement, Memory, Status
 from totonoe_core.engine.jobs.join import Join, Question, Scope, no_candidates
-from totonoe_core.engine.state.comparing import comparison_at, weighed_at
+from totonoe_core.engine.state.comparing import comparison_at
 from totonoe_core.engine.state.state import CollectionState
 from totonoe_core.guard.verdict import Comparison
 from totonoe_core.index.collection_index import text_hash
-from totonoe_core.judging import JudgingService, Opinion, cascade
+from totonoe_core.judging import JudgingService, cascade
 from totonoe_core.judging import Pair as TextPair
 from totonoe_core.judging.hearing import stated_for
 from totonoe_core.kernels.cosine import similarity64
@@ -36,22 +36,11 @@ class _Compared(NamedTuple):
     b: Memory
     similarity: float
     jaccard: float
-    by_vectors: bool
     compared: Comparison
 
     @property
     def judgement(self) -> Judgement:
         return self.compared.judgement
-
-    @property
-    def measure(self) -> float:
-        return self.similarity if self.by_vectors else self.jaccard
-
-
-def _texts(one: _Compared) -> TextPair:
-    """Return the texts of a pair for the judge."""
-    own, other = one.b, one.a
-    return TextPair.of(own.content, own.content_hash, other.content, other.content_hash)
 
 
 class _Opened(NamedTuple):
@@ -185,7 +174,8 @@ class PairSearch:
         own, other = one.b, one.a
         if not cascade.is_open(one.compared, one.judgement, own.content, other.content):
             return None
-        return _Opened(one, _texts(one))
+        texts = TextPair.of(own.content, own.content_hash, other.content, other.content_hash)
+        return _Opened(one, texts)
 
     def _heard(self, opened: Sequence[_Opened], turns: dict[Join, int]) -> None:
         """Keep the judgements of pairs of which the judge has an opinion."""
@@ -236,32 +226,12 @@ class PairSearch:
                 revision_b=one.b.revision,
                 distance=1.0 - one.similarity,
                 jaccard_similarity=one.jaccard,
-                judgement=self._weighed(one),
+                judgement=one.judgement,
                 keep_id=keep.id,
                 keep_because=because,
                 snippet_a=snippet(one.a.content, limits.CANDIDATE_SNIPPET_CHARS),
                 snippet_b=snippet(one.b.content, limits.CANDIDATE_SNIPPET_CHARS),
             )
-
-    def _weighed(self, one: _Compared) -> Judgement:
-        """Return the judgement of a pair with weights, by what the judge said if it changed it."""
-        return weighed_at(
-            self.scope.info,
-            one.b.content,
-            one.a.content,
-            one.measure,
-            one.by_vectors,
-            one.judgement,
-            self._opinion(one) if one.judgement.by_judge else None,
-        )
-
-    def _opinion(self, one: _Compared) -> Opinion | None:
-        """Return what the judge said of a pair, while it is kept."""
-        if self._judging is None:
-            return None
-        texts = _texts(one)
-        _, opinion = self._judging.look_up(texts)
-        return None if opinion is None else stated_for(opinion, texts, one.b.content)
 
     def clusters(self) -> list[MergeCluster]:
         """Return groups among the kept pairs. After all steps."""
@@ -290,14 +260,14 @@ class PairSearch:
             similarity = float(similarity64(*view.vectors(slots)))
             jaccard = jaccard_pair(*(view.tokens(slot) for slot in pair))
             join = self._join_of(pair)
-            by_vectors = bool(view.has_vector(slots).all())
             compared = join.judged.get(pair)
             if compared is None:
+                by_vectors = bool(view.has_vector(slots).all())
                 measure = similarity if by_vectors else jaccard
                 compared = comparison_at(self.scope.info, b.content, a.content, measure, by_vectors)
                 join.judged.put(pair, compared, turns[join])
             if not compared.judgement.differs:
-                yield _Compared(pair, a, b, similarity, jaccard, by_vectors, compared)
+                yield _Compared(pair, a, b, similarity, jaccard, compared)
 
     def _turns(self) -> dict[Join, int]:
         return {join: join.judged.turn for join in self._joins}

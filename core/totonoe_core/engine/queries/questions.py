@@ -24,18 +24,19 @@ from totonoe_core.store.seam import Rows
 def page(state: CollectionState, rows: Rows, query: QuestionsQuery, now_us: int) -> QuestionPage:
     """Return a page of the questions of which the caller may read both sides.
 
-    Raises `NotFound` for a `memory_id` that the caller does not see, and `InvalidArgument`
-    (BAD_PAGE_TOKEN).
+    Raises `NotFound` for a `memory_id` or `other_id` that the caller does not see, and
+    `InvalidArgument` (BAD_PAGE_TOKEN).
     """
-    asked = ("questions", query.agent_id, query.memory_id)
+    asked = ("questions", query.agent_id, query.memory_id, query.other_id)
     given = paging.position(query.page_token, (str, int, int), *asked)
     place = open_questions.TOP if given is None else _place(given)
     revision = state.published.revision
     with rows.snapshot():
-        about = _row_of(state, rows, query) if query.memory_id else 0
-        found = list(
-            islice(open_questions.below(rows, query.agent_id, place, about), query.page_size + 1)
-        )
+        about = _row_of(state, rows, query, query.memory_id)
+        other = _row_of(state, rows, query, query.other_id)
+        below = open_questions.below(rows, query.agent_id, place, about)
+        wanted = (one for one in below if not other or other in (one[0].low, one[0].high))
+        found = list(islice(wanted, query.page_size + 1))
         asked_about = found[: query.page_size]
         both = [memory for _, *two in asked_about for memory in two]
         shown = {memory.row: memory for memory in state.shown(rows, both, query.agent_id)}
@@ -44,8 +45,8 @@ def page(state: CollectionState, rows: Rows, query: QuestionsQuery, now_us: int)
     )
     # Without the connection: comparing texts takes long.
     questions = tuple(
-        _question(state.published, pair, shown[one.row], shown[other.row])
-        for pair, one, other in kept
+        _question(state.published, pair, shown[one.row], shown[another.row], query.weights)
+        for pair, one, another in kept
     )
     token = ""
     if len(found) > len(kept):
@@ -80,10 +81,13 @@ def _pending(
 _WAITING = Filter(statuses=(Status.PENDING,))
 
 
-def _row_of(state: CollectionState, rows: Rows, query: QuestionsQuery) -> int:
-    memory = state.find(rows, query.memory_id, query.agent_id)
+def _row_of(state: CollectionState, rows: Rows, query: QuestionsQuery, memory_id: str) -> int:
+    """Return the row of a memory; 0 for an empty id."""
+    if not memory_id:
+        return 0
+    memory = state.find(rows, memory_id, query.agent_id)
     if memory is None:
-        raise NotFound("MEMORY_NOT_FOUND", kind="memory", name=query.memory_id)
+        raise NotFound("MEMORY_NOT_FOUND", kind="memory", name=memory_id)
     return memory.row
 
 
@@ -95,10 +99,12 @@ def _place(given: paging.Position) -> PairPlace:
     return confidence, cast(int, given[1]), cast(int, given[2])
 
 
-def _question(info: CollectionInfo, pair: AskedPair, low: Memory, high: Memory) -> Question:
+def _question(
+    info: CollectionInfo, pair: AskedPair, low: Memory, high: Memory, weights: bool
+) -> Question:
     if pair.type is not LinkType.LIKELY_SAME:
         a, b = (high, low) if pair.type is LinkType.MAY_REPLACE else (low, high)
-        found = judgement_of(info, b, a)
+        found = judgement_of(info, b, a, weights)
         return Question(a, b, found.same_probability, "", found, QuestionKind.REPLACES)
     a, b = sorted((low, high), key=lambda memory: (memory.created_us, memory.id))
-    return Question(a, b, pair.confidence, pair.version, judgement_of(info, b, a))
+    return Question(a, b, pair.confidence, pair.version, judgement_of(info, b, a, weights))

@@ -297,8 +297,10 @@ class Reads:
         return self._with_rows(lambda rows: episodes.page(self._state, rows, query))
 
     def _questions(self, query: QuestionsQuery) -> Future[QuestionPage]:
-        if query.memory_id:
+        if query.memory_id or query.other_id:
             validate.memory_id(query.memory_id, "memory_id")
+        if query.other_id:
+            validate.memory_id(query.other_id, "other_id")
         validate.number(query.page_size, "page_size", 1, limits.QUESTIONS_PAGE_MAX)
         return self._with_rows(lambda rows: questions.page(self._state, rows, query, self._clock()))
 

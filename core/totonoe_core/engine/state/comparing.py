@@ -20,11 +20,22 @@ from totonoe_core.kernels.jaccard import jaccard_pair
 from totonoe_core.text.reading.budget import ReadingBudget
 
 
-def judgement_of(info: CollectionInfo, own: Memory, other: Memory) -> Judgement:
-    """Return how `own` relates to `other`, weighed; without vectors, by the words alone."""
+def judgement_of(
+    info: CollectionInfo, own: Memory, other: Memory, weights: bool = False
+) -> Judgement:
+    """Return how `own` relates to `other`; without vectors, by the words alone.
+
+    Parameters
+    ----------
+    weights : bool
+        Weigh the evidence.
+    """
     similarity, by_vectors = similarity_of(info, own, other)
-    judgement = comparison_at(info, own.content, other.content, similarity, by_vectors).judgement
-    return weighed_at(info, own.content, other.content, similarity, by_vectors, judgement)
+    texts = own.content, other.content
+    judgement = comparison_at(info, *texts, similarity, by_vectors).judgement
+    if not weights:
+        return judgement
+    return weighed_by(_comparing(info, similarity, by_vectors), *texts, judgement, None)
 
 
 def similarity_of(info: CollectionInfo, own: Memory, other: Memory) -> tuple[float, bool]:
@@ -45,19 +56,6 @@ def comparison_at(
     """
     compared = _comparing(info, similarity, by_vectors)(own, other, ReadingBudget())
     return replace(compared, judgement=info.guard.settled(compared.judgement))
-
-
-def weighed_at(
-    info: CollectionInfo,
-    own: str,
-    other: str,
-    similarity: float,
-    by_vectors: bool,
-    judgement: Judgement,
-    opinion: Opinion | None = None,
-) -> Judgement:
-    """Return a judgement of `comparison_at` with weights; `opinion` of a judge that changed it."""
-    return weighed_by(_comparing(info, similarity, by_vectors), own, other, judgement, opinion)
 
 
 Comparing = Callable[[str, str, ReadingBudget], Comparison]

@@ -230,6 +230,20 @@ export declare type ListQuestionsRequest = Message<"totonoe.v1.ListQuestionsRequ
    * @generated from field: string page_token = 5;
    */
   pageToken: string;
+
+  /**
+   * With memory_id: only the question about it and this other memory.
+   *
+   * @generated from field: string other_id = 14;
+   */
+  otherId: string;
+
+  /**
+   * Weigh each finding (Evidence.weight): each question then costs some ten comparisons.
+   *
+   * @generated from field: bool weights = 15;
+   */
+  weights: boolean;
 };
 
 /**

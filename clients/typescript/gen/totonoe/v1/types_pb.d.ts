@@ -928,8 +928,8 @@ export declare type Evidence = Message<"totonoe.v1.Evidence"> & {
   /**
    * How far it moves same_probability, -1 to 1: the probability with it less the one if both texts
    * were equal there, as the mean of two: beside all other findings, and without them. Of
-   * FINDING_JUDGE: less the one without the judge. Absent: not computed (Compare, ListQuestions
-   * and merge candidates compute it), or the finding cannot be taken out, as an order of words.
+   * FINDING_JUDGE: less the one without the judge. Absent: not computed (Compare computes it, and
+   * ListQuestions where it is asked to), or the finding cannot be taken out, as an order of words.
    *
    * @generated from field: optional double weight = 7;
    */
