@@ -31,7 +31,7 @@ from totonoe.adapters.texts import pieces
 from totonoe.aio import AsyncClient
 from totonoe.cli.text import keyed
 from totonoe.errors import TotonoeError
-from totonoe.fence import between_markers, indented
+from totonoe.fence import between_markers, indented, quoted
 
 
 class TotonoeContextProvider(ContextProvider):
@@ -131,7 +131,7 @@ class TotonoeContextProvider(ContextProvider):
                 return f"Not saved: {error}"
             if answer.duplicate is None:
                 return f"Saved (id: {answer.memory_id})."
-            return f"Known already (id: {answer.duplicate_of}): {answer.duplicate.snippet}"
+            return f"Known already (id: {answer.duplicate_of}): {quoted(answer.duplicate)}"
 
         return remember
 

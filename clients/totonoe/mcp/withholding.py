@@ -11,8 +11,8 @@ from collections.abc import Collection, Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from totonoe import fence
 from totonoe.consolidate.models import Consolidated, MergeCandidate
-from totonoe.enums import Source
 from totonoe.errors import TotonoeError
 from totonoe.memories.models import Duplicate, Judgement, Memory, OutdatedMatch, Remembered, Similar
 
@@ -20,12 +20,11 @@ if TYPE_CHECKING:
     from totonoe.aio import AsyncClient
 
 WITHHELD = "(text of a tool or a stranger: get_memory shows it)"
-_QUOTED = frozenset({Source.AGENT, Source.USER})
 
 
 def may_quote(memory: Memory) -> bool:
     """Return whether the text of a memory may stand outside of the fence."""
-    return memory.source in _QUOTED
+    return fence.may_quote(memory.source)
 
 
 def quoted(memory: Memory) -> Memory:
@@ -61,7 +60,7 @@ async def remembered(client: AsyncClient, answer: Remembered) -> Remembered:
 
 def duplicate(found: Duplicate | None) -> Duplicate | None:
     """Return what refused a text, without a text that may not be quoted."""
-    if found is None or found.source in _QUOTED:
+    if found is None or fence.may_quote(found.source):
         return found
     return replace(found, snippet=WITHHELD, judgement=_judgement(found.judgement))
 
@@ -82,7 +81,7 @@ def _candidate(one: MergeCandidate, known: Collection[str]) -> MergeCandidate:
 
 
 def _similar(found: Similar | None) -> Similar | None:
-    if found is None or found.source in _QUOTED:
+    if found is None or fence.may_quote(found.source):
         return found
     return replace(found, snippet=WITHHELD, judgement=_judgement(found.judgement))
 

@@ -189,6 +189,22 @@ describe("calls", () => {
     assert.equal((await own.get(b.memoryId, { followSuperseded: true })).id, a.memoryId);
   });
 
+  test("review confirms what waits, and undo lets it wait again", async () => {
+    const own = await fresh("review");
+    const guard = { reviewFrom: "external" } as const;
+    await own.updateCollection("review", { guard });
+    const saved = await own.remember("The museum opens at nine.", { source: "external" });
+    assert.equal(saved.pending, true);
+    const open = await own.questions();
+    assert.deepEqual([open.pending.map((one) => one.id), open.pendingCount], [[saved.memoryId], 1]);
+    const done = await own.review(saved.memoryId, "confirm", { reason: "checked" });
+    assert.equal(done.reviewed, true);
+    assert.equal(done.memory?.status, "active");
+    await own.undo(done.operationId);
+    assert.equal((await own.get(saved.memoryId)).status, "pending");
+    assert.equal((await own.review(saved.memoryId, "reject")).memory?.status, "forgotten");
+  });
+
   test("resolve answers a pair, dismiss and undismiss keep it apart", async () => {
     const own = await fresh("resolve");
     const a = await own.remember("Lisa leads the data team.");

@@ -18,6 +18,7 @@ from totonoe.adapters.anthropic import paths
 from totonoe.adapters.anthropic.lines import Statement, statements
 from totonoe.adapters.steps import Call, Steps
 from totonoe.errors import NotFound, TotonoeError
+from totonoe.fence import may_quote, quoted
 from totonoe.memories.drafts import Draft
 from totonoe.memories.models import (
     Found,
@@ -246,13 +247,13 @@ def _said(remembered: Remembered) -> _Said | None:
     """Return what the guard said of a statement; `None` for nothing."""
     duplicate, question = remembered.duplicate, remembered.question
     if duplicate is not None:
-        return _Said("says the same as", duplicate.memory_id, duplicate.snippet)
+        return _Said("says the same as", duplicate.memory_id, quoted(duplicate))
     for similar in remembered.similar:
         if similar.judgement is not None and similar.judgement.verdict in _DIFFERENT:
-            difference = _difference(similar.judgement)
-            return _Said("differs from", similar.memory_id, similar.snippet, difference)
+            difference = _difference(similar.judgement) if may_quote(similar.source) else ""
+            return _Said("differs from", similar.memory_id, quoted(similar), difference)
     if question is not None:
-        return _Said("may say the same as", question.memory_id, question.snippet)
+        return _Said("may say the same as", question.memory_id, quoted(question))
     return None
 
 
