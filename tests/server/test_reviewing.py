@@ -188,3 +188,13 @@ def test_private_text_is_reviewed_by_its_agent_alone(client: Client) -> None:
         with pytest.raises(NotFound):
             bert.review(page, "confirm")
     assert client.list_questions().pending_count == 1
+
+
+def test_snapshot_brings_back_what_waits(client: Client) -> None:
+    page = client.remember(MUSEUM, source="external").memory_id
+    taken = client.create_snapshot().snapshot
+    client.review(page, "confirm")
+    client.restore_snapshot(taken.id, "before")
+    with Client(client.address, agent_id="anna", collection="before") as before:
+        assert [one.id for one in before.list_questions().pending] == [page]
+        assert before.review(page, "confirm").reviewed
