@@ -23,7 +23,8 @@ from totonoe_core.domain.filter import Filter
 from totonoe_core.domain.policy import DiversityPolicy
 from totonoe_core.domain.queries import AsOf, RecallMode, RecallQuery
 from totonoe_core.domain.records import Memory
-from totonoe_core.index.lexical import InvertedIndex, bm25, context_coverage
+from totonoe_core.index.lexical import InvertedIndex, bm25
+from totonoe_core.search.context import context_coverage
 from totonoe_core.search.why_not import Outcome, WhyNotQuery
 from totonoe_core.text.query_terms import query_terms
 from totonoe_core.text.tokens import search_terms

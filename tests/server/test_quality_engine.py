@@ -254,6 +254,17 @@ def test_search_stays_within_the_conversation(rig):
     assert found["recall_at_1"] == {"diversity_on": 1.0, "diversity_off": 1.0, "bm25": 1.0}
 
 
+@pytest.mark.parametrize(("thread", "rank_share"), [("talk", 0.5), ("", 0.0)])
+def test_thread_of_a_file_lets_a_turn_be_found_beside_its_question(rig, thread, rank_share):
+    said = ["Does the bakery open at six?", "Yes, always!"]
+    told = [Told(str(at), "x", "", "", None, text, thread) for at, text in enumerate(said)]
+    told += [Told(f"o{at}", "x", "", "", None, f"Bakery van {at} is blue.") for at in range(12)]
+    asked = [Question("q", "x", "bakery open at six", "", frozenset({"1"}))]
+    found = questions.measure(told, asked, PRESETS[Preset.STANDARD], rig, ignore)
+    # Second, after the question that it answers.
+    assert found["mrr"]["diversity_off"] == rank_share
+
+
 def test_progress_comes_to_the_end(rig):
     told = [Told(str(at), "x", "", "", None, f"Shelf {at} is full.") for at in range(5)]
     asked = [Question("q", "x", "Which shelf?", "", frozenset({"1"}))]

@@ -96,6 +96,7 @@ def test_locomo_gives_turns_and_observations_with_the_evidence_of_each(tmp_path:
         ("turn", "Ann", "The heating is off until autumn."),
         ("observation", "Ben", "Ben's sister lives in Oslo."),
     ]
+    assert [one.thread for one in found.told] == [f"session_{at}" for at in (1, 1, 2, 2, 2)]
     of = {one.text: one.id for one in found.told}
     keys, moved, drive = found.questions
     assert keys.evidence_ids == {of[LOCOMO[0]["conversation"]["session_1"][0]["text"]]} | {
@@ -124,6 +125,7 @@ def test_longmemeval_gives_each_question_its_own_conversations(tmp_path: Path) -
     [evidence] = found.questions[0].evidence_ids
     assert {one.id: one.text for one in found.told}[evidence] == "The gate code is 5678."
     assert [one.speaker for one in found.told[:3]] == ["user", "assistant", "user"]
+    assert [one.thread for one in found.told[:3]] == ["session_0", "session_0", "session_1"]
     assert found.questions[0].category == "knowledge-update"
 
 

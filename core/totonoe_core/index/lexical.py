@@ -29,7 +29,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from totonoe_core.kernels.bm25 import bm25_into
-from totonoe_core.kernels.context import context_into
 from totonoe_core.kernels.hashing import SEPARATOR, hash_terms
 from totonoe_core.kernels.posting_lists import flatten, lists_need, put_terms, write_lists
 from totonoe_core.kernels.postings import (
@@ -298,46 +297,6 @@ def bm25(
     passing = mask.view(np.uint8)
     bm25_into(pool, heads, sizes, factors, term_counts, passing, slots, counts, weight, coverage)
     return weight, coverage
-
-
-def context_coverage(
-    index: InvertedIndex,
-    terms: Mapping[str, float],
-    mask: NDArray[np.bool_],
-    involved: NDArray[np.int64],
-    near: NDArray[np.int32],
-    shares: NDArray[np.float64],
-) -> NDArray[np.float64]:
-    """Return the weighted term coverage of some slots, neighbours included in part.
-
-    See `kernels.context.context_into`. `terms` and `mask` are as for `bm25`, whose coverage a slot
-    without neighbours has to the bit.
-
-    Parameters
-    ----------
-    involved : int64[w]
-        The slots, and after them those of their neighbours; each once.
-    near : int32[c, r]
-        For the first c of them the places of their neighbours among all, -1 for none.
-    shares : float64[r]
-        What a term of the neighbour in each column counts.
-
-    Returns
-    -------
-    float64[c]
-    """
-    heads, sizes, pool = index.find(hashes_of(terms, index.key))
-    factors = np.fromiter(terms.values(), np.float64, len(terms))
-    longest = int(sizes.max(initial=0))
-    slots, counts = np.empty(longest, np.int32), np.empty(longest, np.uint8)
-    places = np.full(len(mask), -1, np.int32)
-    places[involved] = np.arange(len(involved), dtype=np.int32)
-    held, coverage = np.zeros(len(involved), np.uint8), np.zeros(len(near))
-    passing = mask.view(np.uint8)
-    context_into(
-        pool, heads, sizes, factors, passing, places, near, shares, slots, counts, held, coverage
-    )
-    return coverage
 
 
 def label_terms(

@@ -1,4 +1,4 @@
-"""What neighbours in its thread lend a memory: turns of a conversation need their context.
+"""Similarities of memories together with their neighbours: turns need their context.
 
 "I went there on Tuesday" answers a question only beside the turn that says where. The neighbours of
 a memory are those of its thread that were saved directly before and after it. Only slots that pass
@@ -15,11 +15,12 @@ from numpy.typing import NDArray
 
 from totonoe_core.guard.cosines import similarities64_at
 from totonoe_core.index.arrays import View
-from totonoe_core.index.lexical import InvertedIndex, context_coverage
+from totonoe_core.index.lexical import InvertedIndex, hashes_of
 from totonoe_core.index.masks import Mask
+from totonoe_core.kernels.context import context_into
 
 SHARES = (0.5, 0.25)
-"""What the similarity of a neighbour counts, by its distance in the thread. Measured
+"""Share of a neighbour's similarity that counts, by its distance in the thread. Measured
 (docs/quality.md)."""
 
 _STEPS = tuple(step for distance in range(1, len(SHARES) + 1) for step in (-distance, distance))
@@ -115,3 +116,43 @@ class Context:
     ) -> NDArray[np.float64]:
         """Return the term coverage of the slots, 0..1: see `context_coverage`."""
         return context_coverage(index, terms, mask, self._involved, self._near, _SHARES)
+
+
+def context_coverage(
+    index: InvertedIndex,
+    terms: Mapping[str, float],
+    mask: Mask,
+    involved: NDArray[np.int64],
+    near: NDArray[np.int32],
+    shares: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """Return the weighted term coverage of some slots, neighbours included in part.
+
+    See `kernels.context.context_into`. `terms` and `mask` are as for `lexical.bm25`; a slot without
+    neighbours has the coverage of that to the bit.
+
+    Parameters
+    ----------
+    involved : int64[w]
+        The slots, and after them those of their neighbours; each once.
+    near : int32[c, r]
+        For the first c of them the places of their neighbours among all, -1 for none.
+    shares : float64[r]
+        What a term of the neighbour in each column counts.
+
+    Returns
+    -------
+    float64[c]
+    """
+    heads, sizes, pool = index.find(hashes_of(terms, index.key))
+    factors = np.fromiter(terms.values(), np.float64, len(terms))
+    longest = int(sizes.max(initial=0))
+    slots, counts = np.empty(longest, np.int32), np.empty(longest, np.uint8)
+    places = np.full(len(mask), -1, np.int32)
+    places[involved] = np.arange(len(involved), dtype=np.int32)
+    held, coverage = np.zeros(len(involved), np.uint8), np.zeros(len(near))
+    passing = mask.view(np.uint8)
+    context_into(
+        pool, heads, sizes, factors, passing, places, near, shares, slots, counts, held, coverage
+    )
+    return coverage
