@@ -3,7 +3,6 @@
  * part of what is hashed. By it, tools in Python and in TypeScript know the same lines of a file.
  */
 
-const MASK = (1n << 64n) - 1n;
 const BLOCK_BYTES = 128;
 const IV = [
   0x6a09e667f3bcc908n,
@@ -34,10 +33,11 @@ const [ROUNDS, COLUMN_PLACES] = [SIGMA, COLUMNS].map((rows) =>
 ) as [number[][], number[][]];
 const ROUND_COUNT = 12;
 
-/** The first bytes of a text's digest of that many bytes, 1 to 8, as hex digits. */
+/** A text's digest of that many bytes, 1 to 8, as hex digits. */
 export function blake2b(text: string, digestBytes: number): string {
   const data = Buffer.from(text);
-  const state: bigint[] = [...IV];
+  // Words of these arrays have 64 bits: what is more is cut off.
+  const state = BigUint64Array.from(IV);
   state[0] = at(state, 0) ^ 0x01010000n ^ BigInt(digestBytes);
   const blockCount = Math.max(1, Math.ceil(data.length / BLOCK_BYTES));
   for (let index = 0; index < blockCount; index += 1) {
@@ -51,24 +51,20 @@ export function blake2b(text: string, digestBytes: number): string {
   return digest.toString("hex", 0, digestBytes);
 }
 
-function compress(state: bigint[], block: Buffer, hashedBytes: bigint, isLast: boolean): void {
-  const words = Array.from({ length: 16 }, (_, index) => block.readBigUInt64LE(8 * index));
-  const mixed: bigint[] = [...state, ...IV];
+function compress(state: BigUint64Array, block: Buffer, hashedBytes: bigint, isLast: boolean): void {
+  const words = BigUint64Array.from({ length: 16 }, (_, index) => block.readBigUInt64LE(8 * index));
+  const mixed = BigUint64Array.from([...state, ...IV]);
   mixed[12] = at(mixed, 12) ^ hashedBytes;
-  if (isLast) mixed[14] = at(mixed, 14) ^ MASK;
+  if (isLast) mixed[14] = ~at(mixed, 14);
   for (let round = 0; round < ROUND_COUNT; round += 1) {
     const order = ROUNDS[round % ROUNDS.length] as number[];
     for (const [step, places] of COLUMN_PLACES.entries()) {
       const [a, b, c, d] = places as [number, number, number, number];
-      for (const [half, turnD, turnB] of [
-        [0, 32n, 24n],
-        [1, 16n, 63n],
-      ] as const) {
-        const word = words[order[2 * step + half] as number] as bigint;
-        mixed[a] = (at(mixed, a) + at(mixed, b) + word) & MASK;
-        mixed[d] = turned(at(mixed, d) ^ at(mixed, a), turnD);
-        mixed[c] = (at(mixed, c) + at(mixed, d)) & MASK;
-        mixed[b] = turned(at(mixed, b) ^ at(mixed, c), turnB);
+      for (const half of [0, 1] as const) {
+        mixed[a] = at(mixed, a) + at(mixed, b) + at(words, order[2 * step + half] as number);
+        mixed[d] = turned(at(mixed, d) ^ at(mixed, a), half === 0 ? 32n : 16n);
+        mixed[c] = at(mixed, c) + at(mixed, d);
+        mixed[b] = turned(at(mixed, b) ^ at(mixed, c), half === 0 ? 24n : 63n);
       }
     }
   }
@@ -77,10 +73,11 @@ function compress(state: bigint[], block: Buffer, hashedBytes: bigint, isLast: b
   }
 }
 
-function at(words: readonly bigint[], index: number): bigint {
+function at(words: BigUint64Array, index: number): bigint {
   return words[index] as bigint;
 }
 
+/** A word turned right by some bits; what is over 64 bits is cut off where it is kept. */
 function turned(word: bigint, bits: bigint): bigint {
-  return ((word >> bits) | (word << (64n - bits))) & MASK;
+  return (word >> bits) | (word << (64n - bits));
 }
