@@ -179,7 +179,6 @@ def _same(given: object, *_: object) -> object:
 
 
 _PARTS |= {
-    "Chinese: wrapping": _calls("zh", ("chinese.cut", "inner", lambda text: (0, len(text)))),
     "Chinese: words cut again": _calls(
         "zh", ("chinese.cut", "word_parts", lambda word, tag: ((word, tag, 0),))
     ),

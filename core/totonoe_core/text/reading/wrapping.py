@@ -28,6 +28,7 @@ from importlib.resources import files
 
 from totonoe_core.base.kept import kept
 from totonoe_core.text import lexicon as lexicons
+from totonoe_core.text.reading.chinese.script import simplify
 
 _SPANS_KEPT_CHARS = 600_000
 _ROUNDS_MAX = 6
@@ -76,7 +77,7 @@ def inner(text: str, language: str) -> tuple[int, int]:
     wrappers = _wrappers(language)
     if wrappers is None:
         return 0, len(text)
-    folded = text.lower()
+    folded = simplify(text).lower() if language == "zh" else text.lower()
     if len(folded) != len(text):
         folded = text  # a capital that folds to two letters: offsets come first
     start, end = 0, len(text)
@@ -170,6 +171,9 @@ def _wrappers(language: str) -> _Wrappers | None:
         )
 
     after = r"(?:\s*[,:;.!…、，。：！—–-]+\s*|\s+)" if spaced else r"\s*[,:;.!…、，。：；！—-]*\s*"
+    if language == "zh":
+        # 记住 without a mark says that something is to be remembered.
+        after = r"[呀啊呢哈吧]?(?:\s*[,:;.!~…、，。：；！—-]+\s*|\s+)"
     edge = r"(?<!\w)"
     return _Wrappers(
         labels=before(labels),

@@ -13,7 +13,6 @@ from totonoe_core.text.reading.chinese.place import settled
 from totonoe_core.text.reading.chinese.script import simplify
 from totonoe_core.text.reading.chinese.token import Token, make_token
 from totonoe_core.text.reading.chinese.words import class_of, segmenter, word_parts
-from totonoe_core.text.reading.chinese.wrapping import inner
 from totonoe_core.text.reading.model import PieceType
 from totonoe_core.text.reading.values.find import find_values
 
@@ -56,11 +55,6 @@ def cut(text: str) -> list[Token]:
         Words in simplified script, half width and lower case; offsets are those of `text`.
     """
     plain = simplify(text)
-    start, end = inner(plain)
-    if end - start < len(plain):
-        # Blanks keep the offsets.
-        text = " " * start + text[start:end] + " " * (len(text) - end)
-        plain = " " * start + plain[start:end] + " " * (len(plain) - end)
     holes = _holes(text, plain)
     masked, spans = _mask(plain, holes)
     by_start = {hole.start: hole for hole in holes}

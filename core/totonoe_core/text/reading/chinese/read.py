@@ -1,6 +1,5 @@
 """Chinese texts, simplified or traditional, to readings.
 
-wrapping labels, greetings and the like, which are left out
 script   traditional to simplified, width
 words    words, cut alike wherever they stand
 token    a word and its kind; grammar lists the function words
