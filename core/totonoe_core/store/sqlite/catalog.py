@@ -67,6 +67,8 @@ def is_sound(path: Path) -> bool:
 class Catalog:
     """Map from names to directories. Used by one thread at a time.
 
+    Methods without a text of their own: see `seam.Catalog` and `seam.FileCatalog`.
+
     `loss` describes acknowledged commits that the catalogue lacks. While it is set, changes raise
     `CommitsLost`.
     """
@@ -87,7 +89,6 @@ class Catalog:
         self._note = Note(path, CATALOGUE)
 
     def close(self) -> None:
-        """Closes the file, with its log written back unless it lacks commits or pages."""
         if self.loss is None:
             with suppress(apsw.Error, OSError, Corruption):
                 self._log.empty(self._connection)
@@ -115,11 +116,9 @@ class Catalog:
         return self._root / uid / "memory.db"
 
     def place(self, uid: str, name: str) -> Place:
-        """Return the place of a collection's file, with the uid and name that it must have."""
         return Place(self.path(uid), uid, name)
 
     def new_uid(self) -> str:
-        """Make a directory for a new collection, not listed yet; return its uid."""
         uid = secrets.token_hex(8)
         # The mark first: making the directory syncs both entries.
         (self._root / (uid + NEW)).touch(0o600)
@@ -127,7 +126,6 @@ class Catalog:
         return uid
 
     def drop_new(self, uid: str) -> None:
-        """Remove the directory of a collection that is not to be listed."""
         shutil.rmtree(self._root / uid, ignore_errors=True)
         self._unmark(uid)
 
@@ -137,13 +135,6 @@ class Catalog:
             (self._root / (uid + NEW)).unlink(missing_ok=True)
 
     def recover(self) -> list[str]:
-        """Finish changes that a crash interrupted; call at the start.
-
-        Returns the names of unknown directories, which are left alone: all of them while the
-        catalogue lacks commits, since these may have listed them. Raises `Corruption` if unknown
-        directories are collections and the catalogue has never listed any: then the catalogue is
-        lost.
-        """
         if self.loss is not None:
             _log.error("the catalogue is read-only: %s", self.loss.error().message)
             return sorted(
@@ -184,7 +175,6 @@ class Catalog:
         return unknown
 
     def unlisted(self) -> list[str]:
-        """Return the directories of collections that are neither listed, purged nor unfinished."""
         known = {uid for uid, _, _ in self._collections("")}
         known |= {row[4] for row in self._operations("kind = ?", PURGE)}
         with os.scandir(self._root) as found:
@@ -193,7 +183,6 @@ class Catalog:
         return sorted(name for name in names - known if COLLECTION_UID.match(name))
 
     def copy_beside_snapshots(self) -> None:
-        """Copy the catalogue to `COPY`, in the place of the copy before. Raises `ReadOnly`."""
         target = self._root.parent / COPY
         temporary = target.with_name(target.name + TEMPORARY)
         with disk("the copy of the catalogue"):
@@ -216,10 +205,6 @@ class Catalog:
         return bool(self._collections("WHERE uid = ?", uid))
 
     def prepare(self) -> tuple[str, Path]:
-        """Make a directory for a new collection; return its uid and the path for its file.
-
-        `settle` gives it its final name; `abandon` or the next start removes it.
-        """
         uid = secrets.token_hex(8)
         directory = self._root / (uid + TEMPORARY)
         with disk("the collection's directory"):
@@ -228,10 +213,6 @@ class Catalog:
         return uid, directory / "memory.db"
 
     def settle(self, uid: str) -> None:
-        """Give a prepared directory its final name. Idempotent.
-
-        Call after it is listed; if the process ends in between, the next start does it.
-        """
         prepared = self._root / (uid + TEMPORARY)
         if prepared.exists():
             with disk("the collection's directory"):
@@ -240,26 +221,21 @@ class Catalog:
                 directories.sync(self._root)
 
     def abandon(self, uid: str) -> None:
-        """Remove a prepared directory, unless it is listed. Idempotent."""
         if not self._listed(uid):
             shutil.rmtree(self._root / (uid + TEMPORARY), ignore_errors=True)
 
     def names(self) -> dict[str, str]:
-        """Return the uid of each collection that is not deleted, by name."""
         return {name: uid for uid, name, deleted_us in self._collections("") if deleted_us is None}
 
     def revision(self) -> int:
-        """Newest revision of the catalogue."""
         ((newest,),) = self._read("SELECT coalesce(max(revision), 0) FROM operation")
         return int(newest)
 
     def reply(self, agent_id: str, operation_id: str) -> CatalogReply | None:
-        """The kept answer of an operation id."""
         found = self._operations("agent_id = ? AND operation_id = ?", agent_id, operation_id)
         return next((CatalogReply(row[5], row[6]) for row in found), None)
 
     def deletions(self, name: str, operation_id: str) -> dict[str, str]:
-        """Return uids of collections of this name that operations of this id deleted, by agent."""
         where = "operation_id = ? AND kind = 'DeleteCollection'"
         return {
             agent_id: uid
@@ -268,12 +244,10 @@ class Catalog:
         }
 
     def deleted_before(self, time_us: int, limit: int) -> list[tuple[str, str]]:
-        """Return (uid, name) of collections deleted before a time, the earliest first."""
         where = "WHERE deleted_us < ? ORDER BY deleted_us LIMIT ?"
         return [(uid, name) for uid, name, _ in self._collections(where, time_us, limit)]
 
     def purged(self, operation_id: str) -> bool:
-        """Return whether the collection that an operation of this id deleted is purged by now."""
         ((count,),) = self._read(
             "SELECT count(*) FROM operation d JOIN operation p ON p.uid = d.uid AND p.kind = ? "
             "WHERE d.operation_id = ? AND d.kind = 'DeleteCollection'",
@@ -283,10 +257,6 @@ class Catalog:
         return bool(count)
 
     def purge(self, uid: str, time_us: int) -> None:
-        """Remove a deleted collection for good: from the catalogue, then its directory.
-
-        Raises `ReadOnly` if the disk refuses the change of the catalogue; then nothing changed.
-        """
         operation = (self.revision() + 1, new_operation_id(), "", PURGE, uid, b"", "", time_us)
         with self._changing():
             self._connection.execute("DELETE FROM collection WHERE uid = ?", (uid,))
@@ -308,13 +278,6 @@ class Catalog:
         time_us: int,
         replaced_uid: str = "",
     ) -> int:
-        """List or delete a collection as one operation; return its revision.
-
-        `replaced_uid` is the collection that had the name before and is deleted with it. For a
-        deletion it is the collection that gets the name.
-
-        Raises `ReadOnly` if the disk refuses; then nothing changed.
-        """
         revision = self.revision() + 1
         operation = (revision, operation_id, agent_id, kind, uid, digest, answer, time_us)
         # The deletion comes first: a name has one collection.
@@ -366,10 +329,6 @@ class Catalog:
         answer: str,
         time_us: int,
     ) -> int:
-        """Keep the answer of an operation that changes no name; return its revision.
-
-        Raises `ReadOnly` if the disk refuses.
-        """
         revision = self.revision() + 1
         with disk("the catalogue"), self._changing():
             self._put_operation(
@@ -378,7 +337,6 @@ class Catalog:
         return revision
 
     def answers(self, kinds: Sequence[str], operation_id: str = "") -> list[tuple[str, str]]:
-        """Return (agent, answer) of the operations of some kinds, and of one id if it is given."""
         marks = ",".join("?" * len(kinds))
         where = f"kind IN ({marks}) AND (? = '' OR operation_id = ?)"
         found = self._operations(where, *kinds, operation_id, operation_id)

@@ -45,6 +45,8 @@ _GAPS_MAX = 1_000_000  # unused row numbers; a larger gap means a damaged number
 class CollectionFile:
     """Writes of one collection. Raises `ReadOnly` when the disk refuses.
 
+    Methods without a text of their own: see `seam.CollectionFile`.
+
     `checkpoints` belong to the collection, and are safe from any thread. `place` is the collection
     that the file must belong to; `None` accepts any. `commits` counts commits, and knows which are
     lost. With `noted`, each commit is noted in the side file before `transaction` returns; use it
@@ -99,7 +101,6 @@ class CollectionFile:
             self.empty_log()
 
     def close(self) -> None:
-        """Clean and checkpoint as far as possible, then close."""
         self.finish_cleaning()
         self.copies.end()
         # close() does not suffice: SQLite then checkpoints for the last connection only, and
@@ -127,18 +128,6 @@ class CollectionFile:
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """Run a batch in one synced transaction.
-
-        Raises
-        ------
-        ReadOnly
-            The disk is full or refuses; nothing of the batch is stored.
-        CommitsLost
-            The file lacks commits; no transaction was begun.
-        Corruption
-            SQLite found a damaged page, or the file was found to lack pages; nothing of the batch
-            is stored.
-        """
         self.commits.check()
         self._log.raise_fault()
         try:
@@ -157,7 +146,6 @@ class CollectionFile:
 
     @contextmanager
     def trial(self) -> Iterator[None]:
-        """Run one operation outside a transaction, and take back what it wrote."""
         self._connection.execute("BEGIN")
         try:
             yield
@@ -171,7 +159,6 @@ class CollectionFile:
 
     @contextmanager
     def savepoint(self) -> Iterator[None]:
-        """Run one operation inside the transaction; an exception reverts only this one."""
         self._connection.execute("SAVEPOINT operation")
         try:
             yield
@@ -185,7 +172,6 @@ class CollectionFile:
 
     @contextmanager
     def reading(self) -> Iterator[None]:
-        """Wrap reads outside a transaction, to raise `Corruption` for a damaged page."""
         try:
             yield
         except (apsw.Error, UnicodeDecodeError) as error:
@@ -197,7 +183,6 @@ class CollectionFile:
         return False
 
     def last_numbers(self) -> tuple[int, int, int]:
-        """Highest row number, newest revision, newest operation time (us)."""
         # The rest of a purge that was interrupted by the end of the process.
         self.to_clean = self.rows.setting(_CLEANING) is not None
         row, count = self._connection.execute(
@@ -213,7 +198,6 @@ class CollectionFile:
         return row, self.rows.history.newest(), self.rows.history.newest_time()
 
     def put_memory(self, memory: Memory, before: Memory | None) -> None:
-        """Write a memory's row, and its before image if it existed."""
         # What the same operation made or changed already has no earlier state to keep.
         if before is not None and before.revision != memory.revision:
             image, vector = rows.memory_image(before)
@@ -227,33 +211,28 @@ class CollectionFile:
 
     @property
     def has_superseded(self) -> bool:
-        """False if surely no memory was superseded by another: most stores have none for long."""
         if self._superseded is None:
             found = "SELECT 1 FROM memory WHERE superseded_by <> '' LIMIT 1"
             self._superseded = self._connection.execute(found).get is not None
         return self._superseded
 
     def delete_setting(self, key: str) -> None:
-        """Delete a setting of the bookkeeping, which has no image."""
         self._connection.execute("DELETE FROM setting WHERE key = ?", (key,))
 
     def put_link(
         self, source: int, target: int, link: Link, revision: int, before: Link | None
     ) -> None:
-        """Write one direction of a link, and its before image if it existed."""
         if before is not None:
             self._put_link_image(source, target, before, revision)
         self._connection.execute(sql.INSERT_LINK, rows.link_row(source, target, link, revision))
 
     def put_new_links(self, links: Iterable[tuple[int, int, Link]], revision: int) -> None:
-        """Write new links, as (source row, target row, link)."""
         self._connection.executemany(
             sql.INSERT_LINK,
             (rows.link_row(source, target, link, revision) for source, target, link in links),
         )
 
     def delete_link(self, source: int, target: int, before: Link, revision: int) -> None:
-        """Delete one direction of a link; its before image stays."""
         self._put_link_image(source, target, before, revision)
         self._connection.execute(
             "DELETE FROM link WHERE source = ? AND target = ? AND type = ?",
@@ -290,17 +269,14 @@ class CollectionFile:
     # -- Cleaning after a purge
 
     def note_purge(self) -> None:
-        """Record, with this commit and over a crash, that the file must be cleaned."""
         self.put_setting(_CLEANING, "1", revision=0, before=None)
 
     def begin_cleaning(self) -> None:
-        """Start cleaning at the first page, after a committed purge."""
         self.to_clean = True
         if self._scrub is not None:
             self._scrub.restart()
 
     def finish_cleaning(self) -> None:
-        """Clean as far as possible without waiting."""
         with contextlib.suppress(ReadOnly, Corruption):
             for _ in range(_CLEAN_STEPS_AT_CLOSE):
                 if not self.to_clean or not self.clean():
@@ -359,7 +335,6 @@ class CollectionFile:
         time_us: int,
         undoes: int | None = None,
     ) -> None:
-        """Write the row of one revision; `undoes` is the revision that it reverted."""
         columns = (revision, operation_id, agent_id, kind, reason, touched.dumps(), time_us, undoes)
         self._connection.execute(
             "INSERT INTO operation "
@@ -369,14 +344,12 @@ class CollectionFile:
         )
 
     def put_episode(self, episode: Episode) -> None:
-        """Write the row of a new episode."""
         self._connection.execute(
             f"INSERT INTO episode ({rows.EPISODE_COLUMNS}) VALUES (?,?,?,?,?,?,?,?,?,?,?)",
             rows.episode_row(episode),
         )
 
     def delete_episode(self, before: Episode, revision: int) -> None:
-        """Delete an episode; its before image stays."""
         # What the same operation made has no earlier state to keep.
         if before.revision != revision:
             image = plain.dumps(before)
@@ -384,7 +357,6 @@ class CollectionFile:
         self._connection.execute("DELETE FROM episode WHERE id = ?", (before.id,))
 
     def put_dismissal(self, dismissal: Dismissal, before: Dismissal | None) -> None:
-        """Write a dismissal, and its before image if it existed."""
         if before is not None:
             self._put_dismissal_image(before, dismissal.revision)
         self._connection.execute(
@@ -393,7 +365,6 @@ class CollectionFile:
         )
 
     def delete_dismissal(self, before: Dismissal, revision: int) -> None:
-        """Delete a dismissal; its before image stays."""
         self._put_dismissal_image(before, revision)
         self._connection.execute(
             "DELETE FROM dismissal WHERE a = ? AND b = ?", (before.a, before.b)
@@ -406,7 +377,6 @@ class CollectionFile:
             self._put_image(revision, "dismissal", key, plain.dumps(before), b"")
 
     def reply(self, agent_id: str, operation_id: str) -> Reply | None:
-        """Return the kept answer of an operation id."""
         row = self._connection.execute(
             "SELECT agent_id, operation_id, digest, answer, time_us, crc FROM reply "
             "WHERE agent_id = ? AND operation_id = ?",
@@ -420,7 +390,6 @@ class CollectionFile:
     def put_reply(
         self, agent_id: str, operation_id: str, digest: bytes, answer: str, time_us: int
     ) -> None:
-        """Keeps an answer for replay."""
         self._connection.execute(
             "INSERT INTO reply (agent_id, operation_id, digest, answer, time_us, crc) "
             "VALUES (?,?,?,?,?,?)",
@@ -428,7 +397,6 @@ class CollectionFile:
         )
 
     def drop_replies(self, before_us: int, limit: int) -> int:
-        """Delete at most `limit` answers kept since before a time; return how many."""
         self._connection.execute(
             "DELETE FROM reply WHERE (agent_id, operation_id) IN "
             "(SELECT agent_id, operation_id FROM reply WHERE time_us < ? LIMIT ?)",
@@ -437,7 +405,6 @@ class CollectionFile:
         return self._connection.changes()
 
     def put_setting(self, key: str, value: str, revision: int, before: str | None) -> None:
-        """Write a setting, and its before image if it existed."""
         if before is not None:
             self._put_image(revision, "setting", key, before, b"")
         self._connection.execute(_PUT_SETTING, rows.seal((key, value)))
@@ -447,14 +414,12 @@ class CollectionFile:
         self._connection.execute("DELETE FROM setting WHERE key = ?", (key,))
 
     def link_between(self, source: int, target: int, type_: LinkType) -> Link | None:
-        """Return one direction of a link."""
         for found_target, link in self.rows.links([source])[source]:
             if found_target == target and link.type is type_:
                 return link
         return None
 
     def link_count(self, hidden_rows: Sequence[int]) -> int:
-        """Count links with no end among `hidden_rows`, each pair once."""
         count = int(self._connection.execute("SELECT count(*) FROM link").get)
         if hidden_rows:
             # Each link is stored in both directions: as many end at hidden rows as start there.

@@ -14,13 +14,15 @@ _EVENT_COLUMNS = sql.readable("number, agent_id, time_us, hits, crc")
 
 
 class Figures:
-    """Reads of an Audit and of recalls on one collection's file."""
+    """Reads of an Audit and of recalls on one collection's file.
+
+    Methods without a text of their own: see `seam.Figures`.
+    """
 
     def __init__(self, connection: apsw.Connection) -> None:
         self._connection = connection
 
     def links_of(self, type_: LinkType) -> Iterator[tuple[int, int]]:
-        """Yield (source, target) of the links of a symmetric type, each pair once."""
         for row in self._connection.execute(
             "SELECT source, target, type, confidence, note, revision, crc FROM link "
             "WHERE type = ? AND source < target",
@@ -30,7 +32,6 @@ class Figures:
             yield row[0], row[1]
 
     def superseded(self) -> list[tuple[int, int]]:
-        """Return (row, row of its successor) of all SUPERSEDED memories whose successor exists."""
         return list(
             self._connection.execute(
                 "SELECT m.row, by.row FROM memory m JOIN memory by ON by.id = m.superseded_by "
@@ -39,7 +40,6 @@ class Figures:
         )
 
     def dismissed(self, limit: int) -> list[tuple[int, int]]:
-        """Return pairs of rows whose dismissal counts for their present texts; at most `limit`."""
         columns = ", ".join("d." + name for name in rows.DISMISSAL_COLUMNS.split(", "))
         found = self._connection.execute(
             f"SELECT {columns} FROM dismissal d "
@@ -50,7 +50,6 @@ class Figures:
         return [(one.a, one.b) for one in map(rows.dismissal, found)]
 
     def oldest_reply_us(self, since_us: int, limit: int) -> int | None:
-        """Return the time of the oldest of the newest `limit` kept answers; `None` for none."""
         found: int | None = self._connection.execute(
             "SELECT min(time_us) FROM "
             "(SELECT time_us FROM reply WHERE time_us >= ? ORDER BY time_us DESC LIMIT ?)",
@@ -59,10 +58,6 @@ class Figures:
         return found
 
     def refusals(self, since_us: int, limit: int) -> Iterator[tuple[str, int]]:
-        """Yield (answer, time) of kept answers that name a duplicate, newest first.
-
-        At most `limit` answers are looked at.
-        """
         for row in self._connection.execute(
             "SELECT agent_id, operation_id, digest, answer, time_us, crc FROM "
             "(SELECT * FROM reply WHERE time_us >= ? ORDER BY time_us DESC LIMIT ?) "

@@ -22,6 +22,8 @@ B = TypeVar("B")
 class Moment:
     """Contents of a collection right after a revision, through one connection.
 
+    Methods without a text of their own: see `seam.Moment`.
+
     It is not one snapshot: each page must be read in a snapshot of its own.
     """
 
@@ -32,11 +34,9 @@ class Moment:
         """Rows left out because they do not match their checksum."""
 
     def last_row(self) -> int:
-        """Return the highest row number; 0 if there is none."""
         return int(self._connection.execute("SELECT coalesce(max(row), 0) FROM memory").get)
 
     def holds_anything(self) -> bool:
-        """Return whether there is now a memory that is not purged, or an episode."""
         return bool(
             self._connection.execute(
                 "SELECT EXISTS(SELECT 1 FROM memory WHERE status <> 'purged') "
@@ -45,7 +45,6 @@ class Moment:
         )
 
     def rows_after(self, row: int, last: int, limit: int) -> list[int]:
-        """Row numbers after one, up to `last`."""
         found = self._connection.execute(
             "SELECT row FROM memory WHERE row > ? AND row <= ? ORDER BY row LIMIT ?",
             (row, last, limit),
@@ -53,7 +52,6 @@ class Moment:
         return [number for (number,) in found]
 
     def ids(self, wanted: Sequence[int]) -> dict[int, str]:
-        """Ids by row number."""
         return dict(
             self._connection.execute(
                 "SELECT row, id FROM memory WHERE row IN (SELECT value FROM json_each(?))",
@@ -62,7 +60,6 @@ class Moment:
         )
 
     def access(self, first: int, last: int) -> dict[int, tuple[int, int]]:
-        """Last access (us) and count of rows from `first` to `last`, as they are on disk now."""
         found = self._connection.execute(
             "SELECT row, last_us, count, crc FROM access WHERE row BETWEEN ? AND ?", (first, last)
         )
@@ -70,11 +67,6 @@ class Moment:
         return {row: (last_us, count) for row, last_us, count in checked}
 
     def links(self, sources: Sequence[int], revision: int) -> list[LinkVersion]:
-        """Return the links that some rows, ascending, held to higher rows; so each pair comes once.
-
-        Ordered by (source, target, type). One query if nothing changed since, else two for each
-        row.
-        """
         found: list[LinkVersion] = []
         if not sources:
             return found
@@ -100,7 +92,6 @@ class Moment:
         return found
 
     def dismissals(self, firsts: Sequence[int], revision: int) -> list[Dismissal]:
-        """Return dismissals whose lower row is one of some ascending rows, by their rows."""
         if not firsts:
             return []
         found = {}
@@ -122,7 +113,6 @@ class Moment:
         return [found[pair] for pair in sorted(found)]
 
     def episode_ids(self, revision: int) -> list[str]:
-        """Return ids of the episodes at a revision, by (start, id)."""
         found = set(
             self._connection.execute(
                 "SELECT start_us, id FROM episode WHERE revision <= ?", (revision,)
@@ -135,7 +125,6 @@ class Moment:
         return [episode_id for _, episode_id in sorted(found)]
 
     def episode(self, now: Episode | None, episode_id: str, revision: int) -> Episode | None:
-        """Return an episode at a revision, given its current state."""
         if now is not None and now.revision <= revision:
             return now
         for before in self._images("episode", episode_id, episode_id + "\0", revision):

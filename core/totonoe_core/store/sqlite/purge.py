@@ -15,26 +15,19 @@ from totonoe_core.store.sqlite import sql
 
 
 class PurgedRows:
-    """Writes that erase rows, inside the writer's transaction."""
+    """Writes that erase rows, inside the writer's transaction.
+
+    Methods without a text of their own: see `seam.PurgedRows`.
+    """
 
     def __init__(self, connection: apsw.Connection) -> None:
         self._connection = connection
 
     def delete_bad(self, row: int) -> None:
-        """Delete a row of `memory` with a wrong checksum, so that `empty` can write it anew.
-
-        SQLite's indexes may still hold its old values, and are rebuilt: some 5 us for each row of
-        the table.
-        """
         self._connection.execute("REINDEX memory")
         self._connection.execute("DELETE FROM memory WHERE row = ?", (row,))
 
     def empty(self, tombstone: Memory) -> int:
-        """Put an empty row in the place of a memory; return how many before images were deleted.
-
-        This also deletes its links, every image of its links, its dismissals with their images, its
-        access figures, its second vector and its co-activations.
-        """
         row = tombstone.row
         execute = self._connection.execute
         execute("DELETE FROM image WHERE entity = 'memory' AND key = ?", (str(row),))
@@ -74,7 +67,6 @@ class PurgedRows:
         )
 
     def version_count(self, row: int) -> int:
-        """Return how many before images a memory has."""
         return int(
             self._connection.execute(
                 "SELECT count(*) FROM image WHERE entity = 'memory' AND key = ?", (str(row),)
@@ -82,7 +74,6 @@ class PurgedRows:
         )
 
     def episodes_with(self, memory_ids: Collection[str]) -> list[Episode]:
-        """Return episodes that were made with any of some memories."""
         found = self._connection.execute(
             f"SELECT {sql.EPISODE_READABLE} FROM episode WHERE id IN (SELECT e.id FROM episode e, "
             f"json_each({_json('e.memory_ids')}) m "
@@ -94,10 +85,6 @@ class PurgedRows:
         return [rows.episode(row) for row in read if rows.is_sound(row, "episode")]
 
     def leave_episodes(self, memory_ids: Collection[str]) -> int:
-        """Remove memories from episodes and their images for good; return the number of episodes.
-
-        No trace stays: no image, and no new revision of the episode.
-        """
         gone = frozenset(memory_ids)
         episodes = self.episodes_with(gone)
         for one in episodes:
@@ -127,11 +114,6 @@ class PurgedRows:
     def rewrite_replies(
         self, named: Callable[[str], bool], rewritten: Callable[[str], str], *, write: bool = True
     ) -> int:
-        """Rewrite kept answers; return how many changed.
-
-        `named(answer)` selects the answers to rewrite, in one pass over all. A selected answer that
-        is bad is deleted: nobody can be given it.
-        """
         # A damaged one may not be text any more.
         answers = self._connection.execute("SELECT rowid, CAST(answer AS BLOB) FROM reply")
         chosen = [

@@ -40,13 +40,15 @@ _AMONG = (
 
 
 class Questions:
-    """Reads of open questions on one collection's file; each row is checked against its crc."""
+    """Reads of open questions on one collection's file; each row is checked against its crc.
+
+    Methods without a text of their own: see `seam.Questions`.
+    """
 
     def __init__(self, connection: apsw.Connection) -> None:
         self._connection = connection
 
     def below(self, place: PairPlace, limit: int) -> list[AskedPair]:
-        """Return the next pairs below a place, the highest first."""
         given = (*place, limit)
         try:
             found = self._connection.execute(_BELOW.format(how=""), given).fetchall()
@@ -56,12 +58,10 @@ class Questions:
         return [_asked(row) for row in found]
 
     def of_row(self, row: int, place: PairPlace) -> list[AskedPair]:
-        """Return the pairs of one row below a place, the highest first."""
         found = [_asked(one) for one in self._connection.execute(_OF_ROW.format(how=""), (row,))]
         return sorted((one for one in found if one[:3] < place), reverse=True)
 
     def among(self, wanted: Sequence[int]) -> list[LikelyPair]:
-        """Return the pairs that are probably the same and of which both rows are among some."""
         given = (json.dumps(wanted),)
         found = (_asked(one) for one in self._connection.execute(_AMONG.format(how=_TABLE), given))
         return [LikelyPair(*one[:4]) for one in found]

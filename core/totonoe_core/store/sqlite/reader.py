@@ -48,6 +48,8 @@ UNREADABLE = (UnicodeDecodeError, apsw.CorruptError)
 class Rows:
     """Rows of one collection's file through one connection.
 
+    Methods without a text of their own: see `seam.Rows`.
+
     Memories that are set aside (`aside`) are absent; any other bad row raises `Corruption` and is
     noted. With `lenient`, for answers, bad links and episodes are noted and left out.
     """
@@ -67,11 +69,6 @@ class Rows:
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:
-        """Read everything within from one moment. For readers' connections; does not nest.
-
-        The moment is that of the first read. Until the end, the file's log cannot be truncated past
-        it.
-        """
         self._connection.execute("BEGIN")
         self.in_snapshot = True
         try:
@@ -81,11 +78,9 @@ class Rows:
             self._connection.execute("ROLLBACK")
 
     def memories(self, wanted: Sequence[int]) -> dict[int, Memory]:
-        """Return memories by row number, without access figures and links; skip unknown rows."""
         return {row[0]: self._opened(row, rows.memory) for row in self._sealed(wanted)}
 
     def excerpts(self, wanted: Sequence[int]) -> dict[int, rows.Excerpt]:
-        """Return excerpts of memories by row number; unknown rows are absent."""
         return {row[0]: self._opened(row, rows.excerpt) for row in self._sealed(wanted)}
 
     def _opened(self, row: rows.Row, record: Callable[[rows.Row], T]) -> T:
@@ -131,12 +126,10 @@ class Rows:
         return found
 
     def is_there(self, row: int) -> bool:
-        """Return whether `memory` has a row of this number, bad or not."""
         found = self._connection.execute("SELECT 1 FROM memory WHERE row = ?", (row,)).get
         return found is not None
 
     def bad_memory(self, row: int) -> BadRow | None:
-        """Return the readable rest of a bad row of `memory`; `None` if it is sound or missing."""
         try:
             found = self.sealed_memory(row)
             if found is None or rows.is_sound(found, "memory"):
@@ -162,10 +155,6 @@ class Rows:
         return Table(self._connection, table, key).step(after, limit)
 
     def all_memories(self) -> Iterator[Memory]:
-        """Yield every memory by row number, for loading; bad rows are set aside instead.
-
-        Raises `Corruption` if the table itself is damaged.
-        """
         last = -(2**63)
         while True:
             try:
@@ -194,10 +183,6 @@ class Rows:
             self.aside.add(bad)
 
     def memories_after(self, revision: int) -> Iterator[Memory]:
-        """Yield memories last changed after a revision, by row number; bad rows are set aside.
-
-        Raises `Corruption` if the table itself is damaged.
-        """
         for number in sorted(self.rows_after(revision)):
             try:
                 row = self.sealed_memory(number)
@@ -220,10 +205,6 @@ class Rows:
         return None if found is None else int(found)
 
     def row_of_external_id(self, external_id: str, agent_id: str) -> int | None:
-        """Return the row of the memory that an external id names for an agent.
-
-        The agent's own private memory comes before the public one; forgotten ones come last.
-        """
         for status in ("status <> 'forgotten'", "status = 'forgotten'"):
             for key in rows.external_keys(external_id, agent_id):
                 found = self.row_of_external_key(key, status)
@@ -232,12 +213,10 @@ class Rows:
         return None
 
     def row_of_id(self, memory_id: str) -> int | None:
-        """Return the row of the memory that has, or had, an id."""
         found = self._connection.execute("SELECT row FROM memory WHERE id = ?", (memory_id,)).get
         return None if found is None else int(found)
 
     def ids(self, wanted: Sequence[int]) -> dict[int, str]:
-        """Ids by row; rows that are not there are left out."""
         found = self._connection.execute(
             "SELECT row, id FROM memory WHERE row IN (SELECT value FROM json_each(?))",
             (json.dumps(list(wanted)),),
@@ -245,7 +224,6 @@ class Rows:
         return {cast(int, row): cast(str, memory_id) for row, memory_id in found}
 
     def forgotten_before(self, time_us: int, limit: int) -> list[str]:
-        """Return ids of memories forgotten before a time, the longest forgotten first."""
         found = self._connection.execute(
             "SELECT id FROM memory WHERE status = 'forgotten' AND updated_us < ? "
             "ORDER BY updated_us LIMIT ?",
@@ -254,21 +232,15 @@ class Rows:
         return [memory_id for (memory_id,) in found]
 
     def setting(self, key: str) -> str | None:
-        """Return one setting of the collection."""
         row = self._connection.execute(
             "SELECT key, value, crc FROM setting WHERE key = ?", (key,)
         ).fetchone()
         return None if row is None else str(rows.check(row, "setting")[1])
 
     def last_revision(self) -> int:
-        """Return the newest revision; 0 before the first operation."""
         return self.history.newest()
 
     def links(self, sources: Iterable[int]) -> dict[int, list[tuple[int, Link]]]:
-        """Return for each source row its links as (target row, link), strongest first.
-
-        Order: confidence descending, then target row, then type.
-        """
         found: dict[int, list[tuple[int, Link]]] = {source: [] for source in sources}
         wanted = list(found)
         for start in range(0, len(wanted), _IN_MAX):
@@ -308,18 +280,15 @@ class Rows:
         return self._lenient
 
     def link_count(self, source: int) -> int:
-        """Return how many links a row holds."""
         return int(
             self._connection.execute("SELECT count(*) FROM link WHERE source = ?", (source,)).get
         )
 
     def rows_after(self, revision: int) -> list[int]:
-        """Return rows of memories last changed after a revision."""
         found = self._connection.execute("SELECT row FROM memory WHERE revision > ?", (revision,))
         return [row for (row,) in found]
 
     def superseded_by(self, memory_id: str, limit: int) -> list[Memory]:
-        """Return memories that this one superseded, by row number, at most `limit`."""
         found = self._connection.execute(
             f"SELECT {rows.MEMORY_COLUMNS} FROM memory WHERE superseded_by = ? AND "
             "superseded_by <> '' ORDER BY row LIMIT ?",
@@ -329,7 +298,6 @@ class Rows:
         return [self._opened(row, rows.memory) for row in sealed if row[0] not in self.aside]
 
     def superseded_since(self, memory_id: str, revision: int, limit: int) -> list[Memory]:
-        """Return memories that this one superseded, changed after a revision, the latest first."""
         found = self._connection.execute(
             f"SELECT {rows.MEMORY_COLUMNS} FROM memory WHERE superseded_by = ? AND "
             "superseded_by <> '' AND status = ? AND revision > ? ORDER BY revision DESC LIMIT ?",
@@ -339,7 +307,6 @@ class Rows:
         return [self._opened(row, rows.memory) for row in sealed if row[0] not in self.aside]
 
     def superseded_by_any(self, memory_ids: Sequence[str], limit: int) -> dict[int, str]:
-        """Return rows and ids of memories that one of these superseded, the newest first."""
         marks = ",".join("?" * len(memory_ids))
         found = self._connection.execute(
             f"SELECT row, id FROM memory WHERE superseded_by IN ({marks}) AND superseded_by <> '' "
@@ -350,17 +317,12 @@ class Rows:
         return dict(replaced)
 
     def dismissal(self, a: int, b: int) -> Dismissal | None:
-        """Return the dismissal of a pair of rows (a < b), whether or not it still counts."""
         row = self._connection.execute(
             f"SELECT {rows.DISMISSAL_COLUMNS} FROM dismissal WHERE a = ? AND b = ?", (a, b)
         ).fetchone()
         return None if row is None else rows.dismissal(row)
 
     def dismissed(self, pairs: Iterable[tuple[int, int]]) -> set[tuple[int, int]]:
-        """Return those of some pairs of rows whose dismissal counts for their present texts.
-
-        Either row may come first; pairs are returned as given.
-        """
         wanted: dict[int, list[tuple[int, int]]] = {}
         for pair in pairs:
             wanted.setdefault(min(pair), []).append(pair)
@@ -381,7 +343,6 @@ class Rows:
         return found
 
     def dismissals_changed(self, revision: int) -> bool:
-        """Return whether an operation after a revision dismissed a pair, or took that back."""
         found = self._connection.execute(
             "SELECT EXISTS (SELECT 1 FROM operation WHERE revision > ? "
             "AND instr(touched, '\"dismissal\"'))",
@@ -390,7 +351,6 @@ class Rows:
         return bool(found)
 
     def dismissed_live(self, limit: int) -> list[tuple[int, int]]:
-        """Return pairs of live rows (a < b) whose dismissal counts, the newest first."""
         return list(
             self._connection.execute(
                 "SELECT d.a, d.b FROM dismissal d "
@@ -403,11 +363,6 @@ class Rows:
         )
 
     def merged_away(self, limit: int) -> list[int]:
-        """Return rows that were live until a Merge removed them, the newest first.
-
-        So does a Resolve that says that two are the same; only such a one writes a version of the
-        memory that stays. Leaves out what was undone, and rows whose chain was only shortened.
-        """
         return [
             row
             for (row,) in self._connection.execute(
@@ -424,7 +379,6 @@ class Rows:
         ]
 
     def dismissal_count(self, row: int) -> int:
-        """Return how many dismissals name a row."""
         return int(
             self._connection.execute(
                 "SELECT (SELECT count(*) FROM dismissal WHERE a = ?1) + "
@@ -434,7 +388,6 @@ class Rows:
         )
 
     def episode(self, episode_id: str) -> Episode | None:
-        """Return an episode with the ids at its creation."""
         row = self._connection.execute(
             f"SELECT {rows.EPISODE_COLUMNS} FROM episode WHERE id = ?", (episode_id,)
         ).fetchone()
@@ -443,10 +396,6 @@ class Rows:
     def episodes_by_start(
         self, after: tuple[int, str], limit: int, agent_id: str, time: TimeRange
     ) -> list[Episode]:
-        """Return episodes that an agent can see and that overlap a time, by (start, id).
-
-        Starts after a position. Both `start_us` and `end_us` belong to an episode.
-        """
         found = self._connection.execute(
             f"SELECT {sql.EPISODE_READABLE} FROM episode WHERE (start_us, id) > (?, ?) "
             "AND (private = 0 OR agent_id = ?) "
@@ -470,7 +419,6 @@ class Rows:
         return episodes
 
     def rows_by_time(self, after: tuple[int, str], limit: int) -> list[tuple[int, int, str]]:
-        """Return (row, created_us, id) in the order of a List, after a position; none set aside."""
         # Even the id of a row that is set aside may be unreadable.
         query = "FROM memory WHERE (created_us, id) > (?, ?) AND row NOT IN "
         query += "(SELECT value FROM json_each(?)) ORDER BY created_us, id LIMIT ?"
@@ -497,6 +445,8 @@ class Rows:
 class ReaderPool:
     """A few read-only connections, each used by one thread at a time.
 
+    Methods without a text of their own: see `seam.ReaderPool`.
+
     `place` is the collection that the file must belong to; `None` accepts any.
     """
 
@@ -513,10 +463,6 @@ class ReaderPool:
 
     @contextmanager
     def rows(self) -> Iterator[Rows]:
-        """Lend an idle connection; wait for one if all are busy.
-
-        Raises `Corruption` if SQLite itself finds damage, or cannot read the file.
-        """
         connection, sound = self._take(), True
         try:
             yield Rows(connection, self._aside, lenient=True)
@@ -551,7 +497,6 @@ class ReaderPool:
         )
 
     def close(self) -> None:
-        """Close the connections: idle ones now, others when their reader is done."""
         self._closed = True
         with contextlib.suppress(queue.Empty):
             while True:

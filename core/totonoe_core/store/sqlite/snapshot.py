@@ -55,6 +55,8 @@ _SETTINGS = "collection"
 class FileCopy:
     """A running copy of a database. All calls on the thread of the connection that writes it.
 
+    Methods without a text of their own: see `seam.FileCopy`.
+
     `step_count` and `copied_count` count steps, and the pages that they copied; a page that is
     copied again after a restart counts again.
     """
@@ -74,15 +76,6 @@ class FileCopy:
         """Pages that each step copies at least, beside those added since the step before."""
 
     def step(self) -> bool:
-        """Copy for SNAPSHOT_STEP_MS, or longer if it must; return whether the copy is complete.
-
-        Raises
-        ------
-        ReadOnly
-            The disk refuses the copy.
-        Unavailable
-            It restarted too often.
-        """
         until = time.perf_counter() + limits.SNAPSHOT_STEP_MS / 1000
         self.step_count += 1
         copied, needed = 0, 1
@@ -106,7 +99,6 @@ class FileCopy:
 
     @property
     def share(self) -> float:
-        """Share of the file that is copied, in [0, 1]."""
         count = self._backup.page_count
         return 1.0 - self._backup.remaining / count if count else 0.0
 

@@ -34,19 +34,20 @@ _TEMPORARY = ".tmp"
 
 
 class SnapshotFiles:
-    """Snapshots of one data directory. Reads on any thread; changes on one at a time."""
+    """Snapshots of one data directory. Reads on any thread; changes on one at a time.
+
+    Methods without a text of their own: see `seam.SnapshotFiles`.
+    """
 
     def __init__(self, data_dir: Path) -> None:
         self._root = data_dir / "snapshots"
         self._read: dict[Path, tuple[tuple[int, int], Snapshot | None]] = {}
 
     def all(self) -> Iterator[Snapshot]:
-        """Every snapshot, in no order."""
         for uid in _names(self._root):
             yield from self.of(uid)
 
     def of(self, uid: str) -> Iterator[Snapshot]:
-        """Yield the snapshots of a collection's uid, in no order."""
         for name in _names(self._root / uid):
             if name.endswith(".json"):
                 found = self._manifest(self._root / uid / name)
@@ -54,7 +55,6 @@ class SnapshotFiles:
                     yield found
 
     def find(self, snapshot_id: str) -> Snapshot | None:
-        """Return the snapshot of an id."""
         for uid in _names(self._root):
             found = self._manifest(self._root / uid / f"{snapshot_id}.json")
             if found is not None and self.path(found).exists():
@@ -62,15 +62,12 @@ class SnapshotFiles:
         return None
 
     def path(self, snapshot: Snapshot) -> Path:
-        """The file of a snapshot."""
         return self._root / snapshot.collection_uid / _file_name(snapshot)
 
     def checkpoint(self, snapshot: Snapshot) -> Path:
-        """The directory of the checkpoint that travels with a snapshot, there or not."""
         return carried.beside(self.path(snapshot))
 
     def temporary(self, uid: str, snapshot_id: str) -> Path:
-        """Return the path for making a snapshot, and clear earlier attempts. Raises `ReadOnly`."""
         with disk("the snapshots' directory"):
             directory = self._root / uid
             directories.make(directory)
@@ -79,16 +76,10 @@ class SnapshotFiles:
         return path
 
     def discard(self, temporary: Path) -> None:
-        """Deletes a temporary file and what SQLite may have left beside it. Idempotent."""
         for path in temporary.parent.glob(temporary.name + "*"):
             _remove(path)
 
     def commit(self, temporary: Path, snapshot: Snapshot) -> None:
-        """List a sealed file, replacing an earlier one of the id. Raises `ReadOnly`.
-
-        The file is synced already; the rename of the manifest is the commit. A checkpoint beside
-        the temporary file is listed with it; a purge that is written in takes the earlier one away.
-        """
         target = self.path(snapshot)
         manifest = target.with_name(snapshot.id + ".json")
         beside = temporary.with_name(temporary.name + ".json")
@@ -120,11 +111,9 @@ class SnapshotFiles:
 
     @staticmethod
     def unlisted_checkpoint(temporary: Path) -> Path:
-        """Return the place for the checkpoint of a snapshot that is being made."""
         return temporary.with_name(temporary.name + carried.SUFFIX)
 
     def delete(self, snapshot: Snapshot) -> None:
-        """Deletes a snapshot. Raises `ReadOnly`."""
         path = self.path(snapshot)
         with disk("the snapshot"):
             if self.checkpoint(snapshot).exists():
@@ -139,10 +128,6 @@ class SnapshotFiles:
                 path.parent.rmdir()
 
     def sweep(self) -> list[Path]:
-        """Remove unfinished files; return the files that have lost their manifest.
-
-        Only files with names of our own form are touched.
-        """
         lost = []
         for uid in _names(self._root):
             directory = self._root / uid
