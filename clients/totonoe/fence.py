@@ -9,9 +9,9 @@ from __future__ import annotations
 import secrets
 from collections.abc import Iterable, Sequence
 
-from totonoe.cli.text import clean, keyed
 from totonoe.enums import Source
 from totonoe.memories.models import Duplicate, Memory, Similar
+from totonoe.words.text import clean, keyed
 
 WITHHELD = "(text of a tool or a stranger)"
 _QUOTED = frozenset({Source.AGENT, Source.USER})

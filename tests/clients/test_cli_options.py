@@ -16,9 +16,9 @@ from support.scripted import answering, failing, scripted
 from totonoe.cli.main import app
 from totonoe.cli.printing import table
 from totonoe.cli.session import json_text
-from totonoe.cli.text import age, clean, snippet
 from totonoe.unprintable import escaped
 from totonoe.v1 import memory_service_pb2 as pb
+from totonoe.words.text import age, clean, snippet
 
 Run = Callable[..., Result]
 

@@ -65,6 +65,15 @@ SERVER_LAYERS = (
     "__main__",
 )
 """Packages and lone modules of the server from the ground up."""
+CLIENT_LAYERS = (
+    *("v1", "errors", "enums", "unprintable", "steps", "wire", "call"),
+    *("memories", "collections", "graph", "audit", "cleanup", "consolidate", "snapshots"),
+    *("history", "questions", "reembed", "tidy", "transfer", "watch"),
+    # The package itself names the clients and their models.
+    *("aio", "client", "", "words", "fence", "importers", "workspace"),
+    *("adapters", "console", "mcp", "cli"),
+)
+"""Packages and lone modules of the clients from the ground up."""
 
 
 def modules(folder: str) -> list[Path]:
@@ -113,15 +122,18 @@ def test_core_imports_neither_wire_nor_server_nor_client() -> None:
 
 
 def package(name: str) -> str:
-    """Return the package of core or server that holds a module; within the engine the room."""
+    """Return the package that holds a module; within the engine the room."""
     parts = name.split(".")[1:]
     return ".".join(parts[: 2 if parts[0] == "engine" else 1]) if parts else ""
 
 
-@pytest.mark.parametrize(("folder", "layers"), [("core", LAYERS), ("server", SERVER_LAYERS)])
+@pytest.mark.parametrize(
+    ("folder", "layers"),
+    [("core", LAYERS), ("server", SERVER_LAYERS), ("clients", CLIENT_LAYERS)],
+)
 def test_packages_import_only_those_below(folder: str, layers: Sequence[str]) -> None:
     climbing = []
-    for path in modules(folder):
+    for path in modules(f"{folder}/{SOURCES[folder]}"):
         name = ".".join(path.relative_to(ROOT / folder).with_suffix("").parts)
         own = package(name.removesuffix(".__init__"))
         for found in imported(path):

@@ -29,9 +29,9 @@ except ModuleNotFoundError as error:
 
 from totonoe.adapters.texts import pieces
 from totonoe.aio import AsyncClient
-from totonoe.cli.text import keyed
 from totonoe.errors import TotonoeError
 from totonoe.fence import between_markers, indented, quoted
+from totonoe.words.text import keyed
 
 
 class TotonoeContextProvider(ContextProvider):

@@ -5,9 +5,9 @@ from __future__ import annotations
 import typer
 
 from totonoe.call.channel import Connection
-from totonoe.cli.text import clean
 from totonoe.client import Client
 from totonoe.errors import TotonoeError, Unavailable
+from totonoe.words.text import clean
 
 START_WAIT_S = 5.0
 """Longer than the start of a daemon takes, short enough for a person who waits."""

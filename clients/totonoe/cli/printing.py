@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from totonoe.cli.text import clean
+from totonoe.words.text import clean
 
 if TYPE_CHECKING:
     from rich.console import Console

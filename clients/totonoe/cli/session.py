@@ -23,9 +23,9 @@ import typer
 from totonoe import steps
 from totonoe.call.channel import ADDRESS_VARIABLE
 from totonoe.cli.stepping import step, under_way
-from totonoe.cli.text import clean
 from totonoe.errors import DeadlineExceeded, TotonoeError, Unavailable
 from totonoe.unprintable import escaped_json
+from totonoe.words.text import clean
 
 if TYPE_CHECKING:
     from totonoe.client import Client

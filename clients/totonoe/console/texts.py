@@ -11,11 +11,11 @@ from datetime import UTC, datetime
 
 from markupsafe import Markup, escape
 
-from totonoe.cli import text as words_of
 from totonoe.console import limits
 from totonoe.enums import Finding
 from totonoe.memories.models import Evidence, Judgement
 from totonoe.unprintable import STEERING, line_feeds
+from totonoe.words import text as words_of
 
 Span = tuple[int, int]
 """Start and end in characters."""

@@ -14,11 +14,11 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from totonoe.cli.show.parts import counted, evidence, shown_field
 from totonoe.console import failures, limits, texts
 from totonoe.console.sessions import Desk, Done, Session
 from totonoe.console.settings import Settings
 from totonoe.memories.models import Evidence
+from totonoe.words.parts import counted, evidence, shown_field
 
 if TYPE_CHECKING:
     from totonoe.aio import AsyncClient

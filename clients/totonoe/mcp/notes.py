@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from totonoe.cli.plain import plain
-from totonoe.cli.text import against, age, key_words
 from totonoe.enums import Source
 from totonoe.fence import indented, one_line
 from totonoe.mcp.answers import Alike, Note, Other
 from totonoe.memories.models import Hit, Memory, OtherMemory
+from totonoe.words.plain import plain
+from totonoe.words.text import against, age, key_words
 
 RECALLED_CHARS_MAX = 2_000
 """Characters of a note in a list; `get_memory` gives it whole."""

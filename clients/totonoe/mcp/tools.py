@@ -12,8 +12,6 @@ from mcp_types import CallToolResult
 from pydantic import Field
 
 from totonoe import fence
-from totonoe.cli.plain import plain
-from totonoe.cli.text import similarity_of
 from totonoe.consolidate.models import Consolidated
 from totonoe.enums import Answer as Verdict
 from totonoe.errors import TotonoeError
@@ -23,6 +21,8 @@ from totonoe.mcp import answers, notes, withholding, words
 from totonoe.mcp.access import CALLER, Access, Refused
 from totonoe.mcp.schemas import failure, reply
 from totonoe.memories.models import Found, Remembered, Similar, TimeRange
+from totonoe.words.plain import plain
+from totonoe.words.text import similarity_of
 
 if TYPE_CHECKING:
     from totonoe.aio import AsyncClient

@@ -5,22 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from totonoe.cli.show.parts import counted, no_longer_said
-from totonoe.cli.show.parts import evidence as finding
-from totonoe.cli.text import (
-    FORGOTTEN,
-    NOT_SAVED,
-    brief,
-    existing,
-    felt,
-    forgot_this,
-    probably_same,
-    related,
-    saved_as,
-    says_again,
-    shown_similarity,
-    snippet,
-)
 from totonoe.consolidate.models import Consolidated, MergeCandidate
 from totonoe.enums import Answer, Finding, QuestionKind, Verdict
 from totonoe.fence import indented, one_line
@@ -36,6 +20,22 @@ from totonoe.memories.models import (
     Similar,
 )
 from totonoe.questions.models import QuestionPage, Resolved, Reviewed
+from totonoe.words.parts import counted, no_longer_said
+from totonoe.words.parts import evidence as finding
+from totonoe.words.text import (
+    FORGOTTEN,
+    NOT_SAVED,
+    brief,
+    existing,
+    felt,
+    forgot_this,
+    probably_same,
+    related,
+    saved_as,
+    says_again,
+    shown_similarity,
+    snippet,
+)
 
 ANSWERS = "answer=same|different|replaces|replaced_by"
 NEAREST_BYTES = 48

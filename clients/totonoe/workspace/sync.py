@@ -22,10 +22,10 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from totonoe.cli.text import sourced
 from totonoe.enums import Status
 from totonoe.errors import OutOfRange
 from totonoe.unprintable import escaped
+from totonoe.words.text import sourced
 from totonoe.workspace.files import FOLDER_MODE, Folder, opened, write
 
 if TYPE_CHECKING:

@@ -99,8 +99,8 @@ def _look(
 
 
 def _json(report: Tidied, copy: Path | None) -> dict[str, Any]:
-    from totonoe.cli.plain import plain
     from totonoe.importers.tidying import Kind
+    from totonoe.words.plain import plain
 
     return {
         "from": report.source,
@@ -115,8 +115,8 @@ def _json(report: Tidied, copy: Path | None) -> dict[str, Any]:
 
 def _show(report: Tidied, copy: Path | None) -> None:
     from totonoe.cli.printing import line
-    from totonoe.cli.text import clean
     from totonoe.importers.tidying import Kind
+    from totonoe.words.text import clean
 
     line(f"{report.source}: {report.path}, {report.read_count} memories")
     for kind in Kind:
@@ -134,6 +134,6 @@ def _show(report: Tidied, copy: Path | None) -> None:
 
 
 def _one_line(text: str) -> str:
-    from totonoe.cli.text import clean
+    from totonoe.words.text import clean
 
     return " ".join(clean(text).split())

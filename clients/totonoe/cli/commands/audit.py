@@ -9,11 +9,11 @@ import typer
 from totonoe.cli import options
 from totonoe.cli.extensions import Panel, add
 from totonoe.cli.options import filtered, text_of
-from totonoe.cli.plain import plain
 from totonoe.cli.session import ExitCode, Session
 from totonoe.cli.show import audit as show
 from totonoe.enums import WhyNotOutcome
 from totonoe.memories.drafts import FilterFields
+from totonoe.words.plain import plain
 
 IdA = Annotated[str, typer.Argument(metavar="ID", help="One memory.")]
 IdB = Annotated[str, typer.Argument(metavar="OTHER_ID", help="The other memory.")]

@@ -8,9 +8,9 @@ import typer
 
 from totonoe.cli import options
 from totonoe.cli.extensions import Panel, add
-from totonoe.cli.plain import plain
 from totonoe.cli.session import Session
 from totonoe.cli.show import cleanup as show
+from totonoe.words.plain import plain
 
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Only show what would be done.")]
 

@@ -9,11 +9,11 @@ import typer
 from totonoe.cli import options, printing
 from totonoe.cli.extensions import Panel, add, add_group
 from totonoe.cli.options import policies
-from totonoe.cli.plain import plain
 from totonoe.cli.session import Session
 from totonoe.cli.show import collections as show
 from totonoe.cli.stepping import step
 from totonoe.collections.models import CollectionInfo
+from totonoe.words.plain import plain
 
 Name = Annotated[str, typer.Argument(help="Name: a-z, 0-9, `_`, `.`, `-`.")]
 OptionalName = Annotated[str | None, typer.Argument(help="Name. Default: that of --collection.")]

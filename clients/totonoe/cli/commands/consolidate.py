@@ -12,12 +12,12 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 
 from totonoe.cli import options, printing
 from totonoe.cli.extensions import Panel, add
-from totonoe.cli.plain import plain
 from totonoe.cli.reviewing import Review, pairs_of
 from totonoe.cli.session import Session, print_json
 from totonoe.cli.show import consolidate as show
 from totonoe.cli.stepping import again, step
 from totonoe.consolidate.models import Consolidated, ConsolidateEvent
+from totonoe.words.plain import plain
 
 if TYPE_CHECKING:
     from totonoe.client import Client

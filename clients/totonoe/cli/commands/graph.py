@@ -9,9 +9,9 @@ import typer
 from totonoe.cli import options
 from totonoe.cli.extensions import Panel, add, add_group
 from totonoe.cli.options import moment, since_until, text_of
-from totonoe.cli.plain import plain
 from totonoe.cli.session import ExitCode, Session
 from totonoe.cli.show import graph as show
+from totonoe.words.plain import plain
 
 EpisodeId = Annotated[str, typer.Argument(metavar="ID", help="Id of the episode.")]
 

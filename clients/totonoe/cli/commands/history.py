@@ -10,11 +10,11 @@ import typer
 from totonoe.cli import options
 from totonoe.cli.extensions import Panel, add
 from totonoe.cli.options import since_until
-from totonoe.cli.plain import plain
 from totonoe.cli.session import ExitCode, Session, error_json, print_json
 from totonoe.cli.show import history as show
 from totonoe.enums import UndoConflictKind
 from totonoe.errors import TotonoeError, UndoRefused
+from totonoe.words.plain import plain
 
 
 def register(app: typer.Typer) -> None:

@@ -20,11 +20,11 @@ from dataclasses import dataclass, fields, replace
 from typing import IO, Any
 
 from totonoe.cli.options import moment
-from totonoe.cli.plain import plain
 from totonoe.enums import SourceWord
 from totonoe.memories.drafts import Draft
 from totonoe.memories.encoding import encode_draft
 from totonoe.memories.models import TimeRange
+from totonoe.words.plain import plain
 
 LINE_BYTES_MAX = 1024 * 1024
 _GZIP_MAGIC = b"\x1f\x8b"

@@ -12,8 +12,8 @@ import typer
 from totonoe.cli.extensions import Panel, add_group
 from totonoe.cli.printing import line
 from totonoe.cli.session import ExitCode, Session, print_json
-from totonoe.cli.text import clean
 from totonoe.errors import TotonoeError
+from totonoe.words.text import clean
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -10,10 +10,10 @@ import typer
 from totonoe.cli import options
 from totonoe.cli.extensions import Panel, add
 from totonoe.cli.options import filtered, given, json_object, moment, text_of
-from totonoe.cli.plain import checked_json, plain, recalled_json, remembered_json
 from totonoe.cli.session import ExitCode, Session
 from totonoe.cli.show import memories as show
 from totonoe.memories.drafts import EditableFields, FilterFields
+from totonoe.words.plain import checked_json, plain, recalled_json, remembered_json
 
 
 def register(app: typer.Typer) -> None:

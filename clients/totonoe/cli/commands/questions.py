@@ -8,11 +8,11 @@ import typer
 
 from totonoe.cli import options
 from totonoe.cli.extensions import Panel, add
-from totonoe.cli.plain import plain
 from totonoe.cli.session import ExitCode, Session
 from totonoe.cli.show import questions as show
 from totonoe.cli.show.questions import ANSWERS
 from totonoe.enums import Answer, ReviewAnswer
+from totonoe.words.plain import plain
 
 
 def register(app: typer.Typer) -> None:

@@ -12,11 +12,11 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 
 from totonoe.cli import options, printing
 from totonoe.cli.extensions import Panel, add
-from totonoe.cli.plain import plain
 from totonoe.cli.session import Session, print_json
 from totonoe.cli.show import reembed as show
 from totonoe.cli.stepping import step
 from totonoe.reembed.models import Reembedded, ReembedEvent
+from totonoe.words.plain import plain
 
 
 def register(app: typer.Typer) -> None:

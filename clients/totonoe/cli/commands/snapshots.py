@@ -11,10 +11,10 @@ import typer
 
 from totonoe.cli import options, printing
 from totonoe.cli.extensions import OpenGroup, Panel, add_group
-from totonoe.cli.plain import plain
 from totonoe.cli.session import Session
 from totonoe.cli.show import snapshots as show
 from totonoe.errors import DeadlineExceeded, TotonoeError
+from totonoe.words.plain import plain
 
 if TYPE_CHECKING:
     from totonoe.client import Client

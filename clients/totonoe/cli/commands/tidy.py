@@ -10,11 +10,11 @@ import typer
 
 from totonoe.cli import options
 from totonoe.cli.extensions import Panel, add
-from totonoe.cli.plain import plain
 from totonoe.cli.session import ExitCode, Session, json_text
 from totonoe.cli.show import tidy as show
 from totonoe.enums import TidyFate
 from totonoe.tidy.models import TidyCluster, TidyDone, TidyDoubles, TidyProgress
+from totonoe.words.plain import plain
 
 
 def register(app: typer.Typer) -> None:

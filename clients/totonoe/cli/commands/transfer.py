@@ -19,12 +19,12 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from totonoe.cli import options, printing
 from totonoe.cli.extensions import Panel, add
-from totonoe.cli.plain import plain
 from totonoe.cli.session import ExitCode, Session, error_json, exit_code_of, print_json, tell_error
 from totonoe.cli.show import transfer as show
 from totonoe.cli.stepping import step
 from totonoe.errors import TotonoeError
 from totonoe.transfer.models import ExportProgress, Imported
+from totonoe.words.plain import plain
 
 if TYPE_CHECKING:
     from totonoe.client import Client

@@ -10,9 +10,9 @@ import typer
 from totonoe.cli import printing
 from totonoe.cli.extensions import Panel, add
 from totonoe.cli.options import filtered
-from totonoe.cli.plain import plain
 from totonoe.cli.session import Session, print_json
 from totonoe.cli.show import watch as show
+from totonoe.words.plain import plain
 
 
 def register(app: typer.Typer) -> None:

@@ -6,10 +6,10 @@ from datetime import datetime
 
 from totonoe.audit.models import ArmStanding, Audit, Dismissed, Undismissed, WhyNot
 from totonoe.cli.printing import line, lines, table
-from totonoe.cli.show.parts import counted
 from totonoe.cli.stepping import step
-from totonoe.cli.text import age
 from totonoe.enums import WhyNotOutcome
+from totonoe.words.parts import counted
+from totonoe.words.text import age
 
 REACHING_K_MAX = 500
 """Largest k that takes an arm further down."""

@@ -5,9 +5,10 @@ from __future__ import annotations
 from totonoe.cleanup.models import BlastRadius, CleanedUp, Decayed, DecayReport, SessionEnded
 from totonoe.cli.printing import line
 from totonoe.cli.session import allowing
-from totonoe.cli.show.parts import counted, replay
+from totonoe.cli.show.parts import replay
 from totonoe.cli.stepping import again, step
-from totonoe.cli.text import age, snippet
+from totonoe.words.parts import counted
+from totonoe.words.text import age, snippet
 
 _BAR_CHARS = 30
 

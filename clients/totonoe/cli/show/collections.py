@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
-from totonoe.cli.plain import plain
 from totonoe.cli.printing import line, table
 from totonoe.cli.show.parts import judgement
 from totonoe.cli.show.snapshots import running
-from totonoe.cli.text import age, ending
 from totonoe.collections.models import (
     Calibrated,
     CollectionInfo,
@@ -17,6 +15,8 @@ from totonoe.collections.models import (
     Comparison,
     Stats,
 )
+from totonoe.words.plain import plain
+from totonoe.words.text import age, ending
 
 
 def compared(answer: Comparison) -> None:

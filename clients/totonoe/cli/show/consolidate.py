@@ -7,12 +7,13 @@ from collections.abc import Iterable, Iterator
 from rich.text import Text
 
 from totonoe.cli.printing import console, line, lines
-from totonoe.cli.show.parts import counted, judgement
+from totonoe.cli.show.parts import judgement
 from totonoe.cli.stepping import again, step
-from totonoe.cli.text import age, clean, shown_similarity
 from totonoe.consolidate.models import Consolidated, MergeCandidate
 from totonoe.enums import Finding, KeepReason
 from totonoe.memories.models import Judgement, Memory
+from totonoe.words.parts import counted
+from totonoe.words.text import age, clean, shown_similarity
 
 _WHY = {
     KeepReason.MORE_DETAIL: "says more",

@@ -3,17 +3,8 @@
 from __future__ import annotations
 
 from totonoe.cli.printing import line, table
-from totonoe.cli.show.parts import (
-    counted,
-    more,
-    no_longer_said,
-    not_read,
-    repeated,
-    replay,
-    shown_link,
-)
+from totonoe.cli.show.parts import more, not_read, repeated, replay
 from totonoe.cli.stepping import step
-from totonoe.cli.text import age, snippet
 from totonoe.graph.models import (
     Episode,
     EpisodeDeleted,
@@ -24,6 +15,8 @@ from totonoe.graph.models import (
     Neighborhood,
 )
 from totonoe.memories.models import Linked, Unlinked
+from totonoe.words.parts import counted, no_longer_said, shown_link
+from totonoe.words.text import age, snippet
 
 
 def neighbors(answer: Neighborhood) -> None:

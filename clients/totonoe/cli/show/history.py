@@ -9,11 +9,9 @@ from datetime import datetime
 from itertools import groupby
 from typing import TextIO
 
-from totonoe.cli.plain import plain
 from totonoe.cli.printing import line, table
-from totonoe.cli.show.parts import counted, more, replay, shown_field, shown_link
+from totonoe.cli.show.parts import more, replay
 from totonoe.cli.stepping import again, step
-from totonoe.cli.text import age, clean, snippet
 from totonoe.enums import UndoConflictKind
 from totonoe.history.models import (
     HistoryPage,
@@ -23,6 +21,9 @@ from totonoe.history.models import (
     Undone,
     Version,
 )
+from totonoe.words.parts import counted, shown_field, shown_link
+from totonoe.words.plain import plain
+from totonoe.words.text import age, clean, snippet
 
 
 def _when(time: datetime | None) -> str:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from totonoe.cli.plain import plain
 from totonoe.cli.printing import line, table
 from totonoe.cli.stepping import step
-from totonoe.cli.text import snippet
 from totonoe.importers.report import Report
+from totonoe.words.plain import plain
+from totonoe.words.text import snippet
 
 _SKIPPED_LINES_MAX = 10
 

@@ -6,7 +6,6 @@ import json
 import sys
 from collections.abc import Sequence
 
-from totonoe.cli.plain import plain
 from totonoe.cli.printing import line, lines, table
 from totonoe.cli.show.parts import (
     answer_replaces,
@@ -19,11 +18,27 @@ from totonoe.cli.show.parts import (
     not_read,
     repeated,
     replay,
-    shown_field,
-    shown_link,
 )
 from totonoe.cli.stepping import again, step
-from totonoe.cli.text import (
+from totonoe.history.models import Purged
+from totonoe.memories.models import (
+    Checked,
+    Forgotten,
+    ForgottenMatch,
+    Found,
+    LayerReport,
+    Memory,
+    NamespacePage,
+    OutdatedMatch,
+    Page,
+    Recalled,
+    Remembered,
+    Similar,
+    Updated,
+)
+from totonoe.words.parts import shown_field, shown_link
+from totonoe.words.plain import plain
+from totonoe.words.text import (
     FORGOTTEN,
     NOT_SAVED,
     against,
@@ -40,22 +55,6 @@ from totonoe.cli.text import (
     says_again,
     shown_similarity,
     sourced,
-)
-from totonoe.history.models import Purged
-from totonoe.memories.models import (
-    Checked,
-    Forgotten,
-    ForgottenMatch,
-    Found,
-    LayerReport,
-    Memory,
-    NamespacePage,
-    OutdatedMatch,
-    Page,
-    Recalled,
-    Remembered,
-    Similar,
-    Updated,
 )
 
 # -- what the guard says

@@ -8,14 +8,14 @@ from totonoe.cli.show.parts import (
     answer_review,
     answer_with,
     judgement,
-    no_longer_said,
     repeated,
     replay,
 )
 from totonoe.cli.stepping import again, step
-from totonoe.cli.text import age, shown_similarity, sourced
 from totonoe.enums import Answer, QuestionKind, ReviewAnswer
 from totonoe.questions.models import Question, QuestionPage, Resolved, Reviewed
+from totonoe.words.parts import no_longer_said
+from totonoe.words.text import age, shown_similarity, sourced
 
 ANSWERS = "|".join(one for one in Answer if one is not Answer.UNKNOWN)
 """The words that answer a question, as every client takes and prints them."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from totonoe.cli.printing import line
 from totonoe.cli.show.parts import more
 from totonoe.cli.stepping import again, step
-from totonoe.cli.text import clean
 from totonoe.collections.models import SnapshotJob
 from totonoe.snapshots.models import Snapshot, SnapshotPage, SnapshotRestored
+from totonoe.words.text import clean
 
 _MB = 1e6
 

@@ -6,12 +6,10 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from totonoe.cli.plain import plain
 from totonoe.cli.printing import line
 from totonoe.cli.show.cleanup import allowance
-from totonoe.cli.show.parts import counted, replay
+from totonoe.cli.show.parts import replay
 from totonoe.cli.stepping import again, step
-from totonoe.cli.text import clean, snippet
 from totonoe.enums import StateKind, TidyFate
 from totonoe.memories.models import Memory
 from totonoe.tidy.models import (
@@ -23,6 +21,9 @@ from totonoe.tidy.models import (
     TidyProgress,
     TurnRecorded,
 )
+from totonoe.words.parts import counted
+from totonoe.words.plain import plain
+from totonoe.words.text import clean, snippet
 
 
 def progress(event: TidyProgress) -> None:

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 
-from totonoe.cli.plain import plain
 from totonoe.cli.printing import line, table
-from totonoe.cli.text import clean, forgot_this, says_again, shown_similarity
 from totonoe.errors import ExternalIdExists
 from totonoe.transfer.models import Imported, ImportItem
+from totonoe.words.plain import plain
+from totonoe.words.text import clean, forgot_this, says_again, shown_similarity
 
 if TYPE_CHECKING:
     from totonoe.cli.commands.import_rows import BadRow

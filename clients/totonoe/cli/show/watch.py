@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
-from totonoe.cli.text import snippet
 from totonoe.watch.models import Change
+from totonoe.words.text import snippet
 
 
 def change_lines(change: Change) -> Iterator[str]:

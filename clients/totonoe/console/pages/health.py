@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 from starlette.requests import Request
 from starlette.responses import Response
 
-from totonoe.cli.show.parts import counted
 from totonoe.console import limits
 from totonoe.console.pages.review import REASON
 from totonoe.console.sessions import Done
 from totonoe.console.view import Form, View
 from totonoe.tidy.models import TidyCluster, TidyDone, TidyUpdate
+from totonoe.words.parts import counted
 
 if TYPE_CHECKING:
     from totonoe.aio import AsyncClient

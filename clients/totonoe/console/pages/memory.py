@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from starlette.requests import Request
 from starlette.responses import Response
 
-from totonoe.cli.plain import plain
 from totonoe.cli.show.history import recalls
 from totonoe.console import limits, texts
 from totonoe.console.pages.review import REASON, read
@@ -18,6 +17,7 @@ from totonoe.console.view import Form, View
 from totonoe.enums import LinkType, Status
 from totonoe.history.models import HistoryPage, Version
 from totonoe.memories.models import Duplicate, Memory
+from totonoe.words.plain import plain
 
 if TYPE_CHECKING:
     from totonoe.aio import AsyncClient

@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, Any
 from starlette.requests import Request
 from starlette.responses import Response
 
-from totonoe.cli.show.parts import counted, no_longer_said
-from totonoe.cli.text import age, snippet
 from totonoe.console import limits, texts
 from totonoe.console.pages import pairs
 from totonoe.console.pages.pairs import Filters, Pair
@@ -20,6 +18,8 @@ from totonoe.enums import Answer
 from totonoe.errors import NotActive, NotFound, StaleRevision, UndoRefused
 from totonoe.history.models import Operation
 from totonoe.memories.models import Memory
+from totonoe.words.parts import counted, no_longer_said
+from totonoe.words.text import age, snippet
 
 if TYPE_CHECKING:
     from totonoe.aio import AsyncClient

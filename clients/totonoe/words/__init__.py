@@ -1,0 +1,1 @@
+"""Words for people and names in JSON, for the command line, MCP, the page and adapters."""
