@@ -104,7 +104,7 @@ STEPS = (
     Step(
         "clients/totonoe/cli/commands/memories.py",
         "        count,\n",
-        before="        update,\n        filtered(forget),\n",
+        before="        filtered(forget),\n",
     ),
     Step("clients/totonoe/cli/topics.py", "count ", before="namespaces update"),
     Step(

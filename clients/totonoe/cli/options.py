@@ -7,8 +7,9 @@ import inspect
 import json
 import re
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from datetime import UTC, datetime
+from functools import partial
 from typing import Annotated, Any, TypeAlias, get_type_hints
 
 import typer
@@ -64,7 +65,9 @@ Namespace: TypeAlias = Annotated[
 Expires: TypeAlias = Annotated[
     str | None,
     typer.Option(
-        metavar="TIME", help="From then on it counts as forgotten, ISO 8601. Default: never."
+        "--expires",
+        metavar="TIME",
+        help="From then on it counts as forgotten, ISO 8601. Default: never.",
     ),
 ]
 ExpiresAfter: TypeAlias = Annotated[
@@ -78,7 +81,7 @@ Touch: TypeAlias = Annotated[
 ]
 Created: TypeAlias = Annotated[
     str | None,
-    typer.Option(help="Created time, ISO 8601; UTC if it has no zone. Default: now."),
+    typer.Option("--created", help="Created time, ISO 8601; UTC if it has no zone. Default: now."),
 ]
 KeyText: TypeAlias = Annotated[
     str | None,
@@ -126,7 +129,7 @@ LinkKind: TypeAlias = Annotated[
 ]
 Supersede: TypeAlias = Annotated[
     list[str] | None,
-    typer.Option(metavar="ID", help="Live memory to supersede; may be repeated."),
+    typer.Option("--supersede", metavar="ID", help="Live memory to supersede; may be repeated."),
 ]
 DistinctFrom: TypeAlias = Annotated[
     list[str] | None,
@@ -246,7 +249,43 @@ def _filter_options(
     """The signature that `filtered` adds to a command's own."""
 
 
-_FILTER = inspect.signature(_filter_options, eval_str=True).parameters
+def _field_options(
+    kind: Kind = None,
+    state_kind: StateKind = None,
+    source: Source = None,
+    category: Category = None,
+    tags: Tags = None,
+    importance: Importance = None,
+    confidence: Confidence = None,
+    emotion: Emotion = None,
+    session_id: SessionId = None,
+    thread_id: ThreadId = None,
+    entities: Entities = None,
+    private: Private = None,
+    attributes: Attributes = None,
+    payload: Payload = None,
+    external_id: ExternalId = None,
+    namespace: Namespace = None,
+    expires_time: Expires = None,
+    expires_after_s: ExpiresAfter = None,
+    created_time: Created = None,
+    key: KeyText = None,
+    on_update: OnUpdate = None,
+    on_contradiction: OnContradiction = None,
+    on_refinement: OnRefinement = None,
+    on_contained: OnContained = None,
+    supersede_ids: Supersede = None,
+    distinct_from: DistinctFrom = None,
+    cosine_distance_below: CosineDistanceBelow = None,
+    link_distance_below: LinkDistanceBelow = None,
+    links_max: LinksMax = None,
+) -> None:
+    """The options of `with_fields`, by the names of the fields in `totonoe.memories.drafts`."""
+
+
+_Options = Mapping[str, inspect.Parameter]
+_FILTER: _Options = inspect.signature(_filter_options, eval_str=True).parameters
+_FIELDS: _Options = inspect.signature(_field_options, eval_str=True).parameters
 
 
 def filtered(command: Callable[..., None]) -> Callable[..., None]:
@@ -255,9 +294,7 @@ def filtered(command: Callable[..., None]) -> Callable[..., None]:
     They are the keyword arguments of a client's call, and only those that were given.
     """
 
-    @functools.wraps(command)
-    def run(session: Any, **arguments: Any) -> None:
-        options = {name: arguments.pop(name) for name in _FILTER}
+    def conditions(options: dict[str, Any]) -> Any:
         options["created"] = since_until(options.pop("since"), options.pop("until"))
         options["attributes"] = json_object(options["attributes"], "--attributes")
         if options.pop("pending"):
@@ -267,11 +304,43 @@ def filtered(command: Callable[..., None]) -> Callable[..., None]:
         compared = [comparison(one) for one in options["comparisons"] or ()]
         options["comparisons"] = compared or None
         options["namespace_prefix"] = names(options["namespace_prefix"], "--namespace-prefix")
-        command(session, conditions=given(**options), **arguments)
+        return given(**options)
+
+    return _with_options(command, "conditions", _FILTER, conditions)
+
+
+def with_fields(command: Callable[..., None], named: Collection[str]) -> Callable[..., None]:
+    """Add the options of some fields of a memory to a command, which gets them as `fields`.
+
+    They are the keyword arguments of a client's call, and only those that were given.
+
+    Parameters
+    ----------
+    named : collection of str
+        Names of fields; those without an option are passed over.
+    """
+    options = {name: item for name, item in _FIELDS.items() if name in named}
+
+    def fields(values: dict[str, Any]) -> Any:
+        read = {name: _READ[name](values[name]) for name in _READ if name in values}
+        return given(**values | read)
+
+    return _with_options(command, "fields", options, fields)
+
+
+def _with_options(
+    command: Callable[..., None], name: str, options: _Options, made: Callable[..., Any]
+) -> Callable[..., None]:
+    """Add options to a command, which gets what is `made` of their values under one name."""
+
+    @functools.wraps(command)
+    def run(session: Any, **arguments: Any) -> None:
+        values = {option: arguments.pop(option) for option in options}
+        command(session, **{name: made(values)}, **arguments)
 
     own = inspect.signature(command, eval_str=True).parameters.values()
-    kept = [item for item in own if item.name != "conditions"]
-    added = [item.replace(kind=inspect.Parameter.KEYWORD_ONLY) for item in _FILTER.values()]
+    kept = [item for item in own if item.name != name]
+    added = [item.replace(kind=inspect.Parameter.KEYWORD_ONLY) for item in options.values()]
     run.__signature__ = inspect.Signature(kept + added)  # type: ignore[attr-defined]
     return run
 
@@ -407,6 +476,16 @@ def since_until(since: str | None, until: str | None) -> TimeRange | None:
         return None
     return TimeRange(moment(since, "--since"), moment(until, "--until"))
 
+
+_READ: Mapping[str, Callable[[Any], Any]] = {
+    "attributes": partial(json_object, option="--attributes"),
+    "payload": partial(json_object, option="--payload"),
+    "namespace": partial(names, option="--namespace"),
+    "expires_time": partial(moment, option="--expires"),
+    "created_time": partial(moment, option="--created"),
+    "key": key_of,
+}
+"""Readers of the fields whose options are texts."""
 
 _PARTS: Mapping[str, type] = {
     "guard": GuardPolicy,

@@ -9,11 +9,23 @@ import typer
 
 from totonoe.cli import options
 from totonoe.cli.extensions import Panel, add
-from totonoe.cli.options import filtered, given, json_object, moment, text_of
+from totonoe.cli.options import filtered, text_of, with_fields
 from totonoe.cli.session import ExitCode, Session
 from totonoe.cli.show import memories as show
-from totonoe.memories.drafts import EditableFields, FilterFields
+from totonoe.memories.drafts import (
+    Actions,
+    EditableFields,
+    FilterFields,
+    RememberFields,
+    UpdateFields,
+)
 from totonoe.words.plain import checked_json, plain, recalled_json, remembered_json
+
+CHECKED = {
+    *("kind", "state_kind", "source", "session_id", "payload", "namespace"),
+    *("supersede_ids", "distinct_from", *Actions.__annotations__),
+}
+"""Fields with an option of `check`: those that decide the answer of the guard."""
 
 
 def register(app: typer.Typer) -> None:
@@ -21,13 +33,13 @@ def register(app: typer.Typer) -> None:
     add(
         app,
         Panel.EVERYDAY,
-        remember,
-        check,
+        with_fields(remember, RememberFields.__annotations__),
+        with_fields(check, CHECKED),
         filtered(recall),
         get,
         filtered(list_),
         filtered(namespaces),
-        update,
+        with_fields(update, EditableFields.__annotations__),
         filtered(forget),
     )
     add(app, Panel.ADMINISTRATION, purge)
@@ -36,73 +48,14 @@ def register(app: typer.Typer) -> None:
 def remember(
     session: Session,
     text: options.Text,
-    kind: options.Kind = None,
-    state_kind: options.StateKind = None,
-    source: options.Source = None,
-    category: options.Category = None,
-    tags: options.Tags = None,
-    importance: options.Importance = None,
-    confidence: options.Confidence = None,
-    emotion: options.Emotion = None,
-    session_id: options.SessionId = None,
-    thread_id: options.ThreadId = None,
-    entities: options.Entities = None,
-    private: options.Private = None,
+    fields: RememberFields,
     force: options.Force = False,
-    attributes: options.Attributes = None,
-    payload: options.Payload = None,
-    external_id: options.ExternalId = None,
-    namespace: options.Namespace = None,
-    expires: options.Expires = None,
-    expires_after: options.ExpiresAfter = None,
-    created: options.Created = None,
-    key: options.KeyText = None,
-    on_update: options.OnUpdate = None,
-    on_contradiction: options.OnContradiction = None,
-    on_refinement: options.OnRefinement = None,
-    on_contained: options.OnContained = None,
-    supersede: options.Supersede = None,
-    distinct_from: options.DistinctFrom = None,
-    cosine_distance_below: options.CosineDistanceBelow = None,
-    link_distance_below: options.LinkDistanceBelow = None,
-    links_max: options.LinksMax = None,
     operation_id: options.OperationId = "",
 ) -> None:
     """Save a memory, unless a live memory already says the same.
 
     Exit code 3 if it is refused.
     """
-    fields = given(
-        kind=kind,
-        state_kind=state_kind,
-        source=source,
-        category=category,
-        tags=tags,
-        importance=importance,
-        confidence=confidence,
-        emotion=emotion,
-        session_id=session_id,
-        thread_id=thread_id,
-        entities=entities,
-        private=private,
-        attributes=json_object(attributes, "--attributes"),
-        payload=json_object(payload, "--payload"),
-        external_id=external_id,
-        namespace=options.names(namespace, "--namespace"),
-        expires_time=moment(expires, "--expires"),
-        expires_after_s=expires_after,
-        created_time=moment(created, "--created"),
-        key=options.key_of(key),
-        on_update=on_update,
-        on_contradiction=on_contradiction,
-        on_refinement=on_refinement,
-        on_contained=on_contained,
-        supersede_ids=supersede,
-        distinct_from=distinct_from,
-        cosine_distance_below=cosine_distance_below,
-        link_distance_below=link_distance_below,
-        links_max=links_max,
-    )
     content = text_of(text)
     with session.client() as client:
         answer = client.remember(content, force=force, operation_id=operation_id, **fields)
@@ -111,42 +64,11 @@ def remember(
         raise typer.Exit(ExitCode.REPEATED)
 
 
-def check(
-    session: Session,
-    text: options.Text,
-    kind: options.Kind = None,
-    state_kind: options.StateKind = None,
-    source: options.Source = None,
-    session_id: options.SessionId = None,
-    payload: options.Payload = None,
-    namespace: options.Namespace = None,
-    on_update: options.OnUpdate = None,
-    on_contradiction: options.OnContradiction = None,
-    on_refinement: options.OnRefinement = None,
-    on_contained: options.OnContained = None,
-    supersede: options.Supersede = None,
-    distinct_from: options.DistinctFrom = None,
-    cosine_distance_below: options.CosineDistanceBelow = None,
-) -> None:
+def check(session: Session, text: options.Text, fields: RememberFields) -> None:
     """Show what remember would answer, without saving anything.
 
     Exit code 3 if it would refuse.
     """
-    fields = given(
-        kind=kind,
-        state_kind=state_kind,
-        source=source,
-        session_id=session_id,
-        payload=json_object(payload, "--payload"),
-        namespace=options.names(namespace, "--namespace"),
-        on_update=on_update,
-        on_contradiction=on_contradiction,
-        on_refinement=on_refinement,
-        on_contained=on_contained,
-        supersede_ids=supersede,
-        distinct_from=distinct_from,
-        cosine_distance_below=cosine_distance_below,
-    )
     content = text_of(text)
     with session.client() as client:
         answer = client.check(content, **fields)
@@ -276,26 +198,10 @@ def namespaces(
 def update(
     session: Session,
     memory_id: Annotated[str, typer.Argument(metavar="ID", help="Memory to change.")],
+    fields: UpdateFields,
     content: Annotated[
         str | None, typer.Option(help="New text; passes the guard. `-` reads standard input.")
     ] = None,
-    state_kind: options.StateKind = None,
-    source: options.Source = None,
-    category: options.Category = None,
-    tags: options.Tags = None,
-    importance: options.Importance = None,
-    confidence: options.Confidence = None,
-    emotion: options.Emotion = None,
-    session_id: options.SessionId = None,
-    thread_id: options.ThreadId = None,
-    entities: options.Entities = None,
-    private: options.Private = None,
-    attributes: options.Attributes = None,
-    payload: options.Payload = None,
-    external_id: options.ExternalId = None,
-    namespace: options.Namespace = None,
-    expires: options.Expires = None,
-    expires_after: options.ExpiresAfter = None,
     clear: Annotated[
         list[str] | None,
         typer.Option(help="Field to set back to its default, for instance tags; may be repeated."),
@@ -309,31 +215,13 @@ def update(
 
     Exit code 3 if the new text repeats another memory.
     """
-    fields = given(
-        content=None if content is None else text_of(content),
-        state_kind=state_kind,
-        source=source,
-        category=category,
-        tags=tags,
-        importance=importance,
-        confidence=confidence,
-        emotion=emotion,
-        session_id=session_id,
-        thread_id=thread_id,
-        entities=entities,
-        private=private,
-        attributes=json_object(attributes, "--attributes"),
-        payload=json_object(payload, "--payload"),
-        external_id=external_id,
-        namespace=options.names(namespace, "--namespace"),
-        expires_time=moment(expires, "--expires"),
-        expires_after_s=expires_after,
-    )
+    if content is not None:
+        fields["content"] = text_of(content)
     for name in clear or ():
         if name in fields or name not in EditableFields.__annotations__:
             allowed = ", ".join(sorted(EditableFields.__annotations__))
             raise ValueError(f"--clear: got {name!r}, allowed: one not set beside it, of {allowed}")
-        fields[name] = None
+        fields[name] = None  # type: ignore[literal-required]
     if not fields:
         raise ValueError("nothing to change: name at least one field")
     with session.client() as client:
