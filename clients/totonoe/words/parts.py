@@ -7,13 +7,26 @@ from collections.abc import Sequence
 
 from totonoe.enums import Finding
 from totonoe.graph.models import LostDetail
+from totonoe.history.models import HistoryPage
 from totonoe.memories.models import Evidence, Link, TypedKey
-from totonoe.words.text import key_words
+from totonoe.words.text import age, key_words
 
 
 def counted(count: int, one: str, several: str = "") -> str:
     """Return a number of things: "1 memory", "2 memories"."""
     return f"{count} {one if count == 1 else several or one + 's'}"
+
+
+def recalls(page: HistoryPage) -> str:
+    """Return who recalled a memory how often, in words; empty: nobody did."""
+    said = [
+        f"{one.agent_id or 'an agent without a name'} {counted(one.count, 'time')}, "
+        f"last {age(one.last_time)}"
+        for one in page.recallers
+    ]
+    if page.other_recall_count:
+        said.append(f"others {counted(page.other_recall_count, 'time')}")
+    return "; ".join(said)
 
 
 def evidence(one: Evidence, only: tuple[str, str]) -> str:

@@ -21,7 +21,7 @@ from totonoe.history.models import (
     Undone,
     Version,
 )
-from totonoe.words.parts import counted, shown_field, shown_link
+from totonoe.words.parts import counted, recalls, shown_field, shown_link
 from totonoe.words.plain import plain
 from totonoe.words.text import age, clean, snippet
 
@@ -79,18 +79,6 @@ def history(page: HistoryPage, show_all: bool) -> None:
     if said := recalls(page):
         line(f"Recalled since the last consolidation: {said}.")
     more(page.next_page_token)
-
-
-def recalls(page: HistoryPage) -> str:
-    """Return who recalled a memory how often, in words; empty: nobody did."""
-    said = [
-        f"{one.agent_id or 'an agent without a name'} {counted(one.count, 'time')}, "
-        f"last {_when(one.last_time)}"
-        for one in page.recallers
-    ]
-    if page.other_recall_count:
-        said.append(f"others {counted(page.other_recall_count, 'time')}")
-    return "; ".join(said)
 
 
 def _linked(versions: Sequence[Version]) -> None:

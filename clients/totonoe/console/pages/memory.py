@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from starlette.requests import Request
 from starlette.responses import Response
 
-from totonoe.cli.show.history import recalls
 from totonoe.console import limits, texts
 from totonoe.console.pages.review import REASON, read
 from totonoe.console.sessions import Done
@@ -17,6 +16,7 @@ from totonoe.console.view import Form, View
 from totonoe.enums import LinkType, Status
 from totonoe.history.models import HistoryPage, Version
 from totonoe.memories.models import Duplicate, Memory
+from totonoe.words.parts import recalls
 from totonoe.words.plain import plain
 
 if TYPE_CHECKING:
