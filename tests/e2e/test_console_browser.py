@@ -584,11 +584,14 @@ def test_pictures_are_drawn(desk: Desk, tmp_path: Path) -> None:
     desk.ask()
     desk.remember("The staging database listens on port 5433.", category="infra")
     desk.remember("東京の会議は午後三時に始まります。", category="office")
-    with desk.enter(viewport={"width": 900, "height": 640}, reduced_motion="reduce") as seen:
+    with desk.enter(viewport={"width": 900, "height": 860}, reduced_motion="reduce") as seen:
         for name, path in (("review", "/"), ("timeline", "/timeline")):
             seen.opens(path)
+            # No port, and no name of a test.
             seen.page.evaluate(
-                "document.querySelector('.view').textContent = 'default, seen by ana'"
+                "const view = document.querySelector('.view');"
+                "view.firstChild.textContent = 'default';"
+                "view.lastChild.textContent = ') at 127.0.0.1:7766, seen by ana';"
             )
             picture = folder / f"console-{name}.png"
             seen.page.screenshot(path=picture)
