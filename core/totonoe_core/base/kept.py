@@ -16,7 +16,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 _ENTRY_CHARS = 64
-"""What an entry counts beside its text: the entry itself, and what a result takes in any case."""
+"""Characters that an entry counts beside its text: for itself, and for the least result."""
 
 
 class Kept(Generic[P, T]):
