@@ -26,7 +26,7 @@ PARALLEL := -n $(WORKERS) --maxprocesses 4 --dist loadfile --no-loadscope-reorde
 # The units that load no model, compile nothing and start no process.
 QUICK := tests/core tests/clients tests/house $(addprefix --ignore=tests/,core/test_kernels_cache.py \
 	core/test_probe.py core/test_verifying.py core/test_embedding_models.py core/test_openings.py \
-	core/test_races.py core/test_postgres.py core/test_postgres_faults.py core/test_ahead.py \
+	core/test_races.py core/test_postgres.py core/test_postgres_faults.py core/test_prefetched.py \
 	core/test_wal.py core/test_checkpoints.py core/test_snapshots.py \
 	core/test_embedding_service.py core/test_words_only.py house/test_bench.py house/test_new_call.py \
 	clients/test_anthropic_tool.py clients/test_reembed.py clients/test_client_docs.py clients/test_words_only.py clients/test_past_live.py \

@@ -365,27 +365,27 @@ def test_stream_that_failed_is_opened_again_after_longer_and_longer_waits() -> N
 
 
 @pytest.fixture
-def guard(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> interceptors.Guard:
+def guard(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> interceptors.Interceptor:
     """What stands around the calls of the next server."""
-    made = interceptors.Guard(Gate(tmp_path))
-    monkeypatch.setattr(daemon, "Guard", lambda _: made)
+    made = interceptors.Interceptor(Gate(tmp_path))
+    monkeypatch.setattr(daemon, "Interceptor", lambda _: made)
     return made
 
 
 @pytest.fixture
-def server(guard: interceptors.Guard) -> Iterator[RunningServer]:
+def server(guard: interceptors.Interceptor) -> Iterator[RunningServer]:
     assert not guard.draining
     with running_server() as made:
         yield made
 
 
-def open_streams(guard: interceptors.Guard) -> int:
+def open_streams(guard: interceptors.Interceptor) -> int:
     figures = guard.figures.methods.get("Multiplex")
     return figures.now if figures else 0
 
 
 def test_every_call_that_goes_over_the_stream_answers_as_by_itself(
-    server: RunningServer, guard: interceptors.Guard, client_of: Any
+    server: RunningServer, guard: interceptors.Interceptor, client_of: Any
 ) -> None:
     found = {}
     for name, options in (("alone", {"multiplex": False}), ("stream", {})):
@@ -409,7 +409,7 @@ def test_every_call_that_goes_over_the_stream_answers_as_by_itself(
     assert found["alone"] == found["stream"]
 
 
-def test_threads_share_one_stream(server: RunningServer, guard: interceptors.Guard) -> None:
+def test_threads_share_one_stream(server: RunningServer, guard: interceptors.Interceptor) -> None:
     with Client(server.address, multiplex=True) as client:
         failures: list[BaseException] = []
 
@@ -433,7 +433,7 @@ def test_threads_share_one_stream(server: RunningServer, guard: interceptors.Gua
 
 
 def test_client_that_is_dropped_ends_its_stream(
-    server: RunningServer, guard: interceptors.Guard
+    server: RunningServer, guard: interceptors.Interceptor
 ) -> None:
     client = Client(server.address, multiplex=True)
     while not open_streams(guard):

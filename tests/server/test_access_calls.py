@@ -546,7 +546,7 @@ def test_behaviour_is_not_called_after_the_deadline(
         return admin_pb.StatsResponse()
 
     async def handled() -> None:
-        guard = interceptors.Guard(Gate(tmp_path))
+        guard = interceptors.Interceptor(Gate(tmp_path))
 
         async def found(_: Any) -> Any:
             return grpc.unary_unary_rpc_method_handler(behaviour)

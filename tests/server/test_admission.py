@@ -66,17 +66,17 @@ def idle() -> Iterator[Open]:
 @pytest.fixture
 def narrow(monkeypatch: pytest.MonkeyPatch, open_fake: Callable[..., Any]) -> Iterator[Any]:
     """A server with two places for each kind of stream, and as many for a connection."""
-    made = functools.partial(interceptors.Guard, streams_max=2, peer_streams_max=2)
-    monkeypatch.setattr(daemon, "Guard", made)
+    made = functools.partial(interceptors.Interceptor, streams_max=2, peer_streams_max=2)
+    monkeypatch.setattr(daemon, "Interceptor", made)
     with open_fake() as wire:
         yield wire
 
 
 @pytest.fixture
-def guard(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> interceptors.Guard:
+def guard(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> interceptors.Interceptor:
     """What stands around the calls of the next server."""
-    made = interceptors.Guard(Gate(tmp_path))
-    monkeypatch.setattr(daemon, "Guard", lambda _: made)
+    made = interceptors.Interceptor(Gate(tmp_path))
+    monkeypatch.setattr(daemon, "Interceptor", lambda _: made)
     return made
 
 
@@ -103,8 +103,8 @@ def test_streams_of_one_kind_keep_out_none_of_another(narrow, fails, idle):
 
 
 def test_one_connection_cannot_take_all_places(monkeypatch, open_fake, fails, idle):
-    made = functools.partial(interceptors.Guard, streams_max=8, peer_streams_max=2)
-    monkeypatch.setattr(daemon, "Guard", made)
+    made = functools.partial(interceptors.Interceptor, streams_max=8, peer_streams_max=2)
+    monkeypatch.setattr(daemon, "Interceptor", made)
     with open_fake() as wire:
         for _ in range(2):
             idle.stream(wire.memory)

@@ -130,7 +130,9 @@ def test_forget_whose_answer_would_be_too_long_changes_nothing(fake, fails):
 def narrow(monkeypatch, open_fake) -> Iterator[Any]:
     """A server that takes two calls and one stream at once."""
     monkeypatch.setattr(
-        daemon, "Guard", functools.partial(interceptors.Guard, calls_max=2, streams_max=1)
+        daemon,
+        "Interceptor",
+        functools.partial(interceptors.Interceptor, calls_max=2, streams_max=1),
     )
     with open_fake() as wire:
         yield wire

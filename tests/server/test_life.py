@@ -198,8 +198,8 @@ def test_stop_waits_until_no_call_comes_any_more_but_not_for_ever(monkeypatch):
         daemon = Daemon(Settings())
         waiting = asyncio.ensure_future(daemon._quiet())
         for turn in range(most):
-            daemon.guard.figures.begin("Get")
-            daemon.guard.figures.end("Get", "UNAVAILABLE", 0.0)
+            daemon.interceptor.figures.begin("Get")
+            daemon.interceptor.figures.end("Get", "UNAVAILABLE", 0.0)
             await asyncio.sleep(0)
             if waiting.done():
                 return turn

@@ -256,8 +256,8 @@ def test_client_that_vanishes_takes_its_items_back(fake: Any, items: Stream) -> 
 def test_items_are_counted_and_logged_under_their_calls(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, open_wire: Any, caplog: Any
 ) -> None:
-    guard = interceptors.Guard(Gate(tmp_path))
-    monkeypatch.setattr(daemon, "Guard", lambda _: guard)
+    guard = interceptors.Interceptor(Gate(tmp_path))
+    monkeypatch.setattr(daemon, "Interceptor", lambda _: guard)
     caplog.set_level("INFO")
     with open_wire(log_calls="info") as wire, Stream(wire.channel) as stream:
         assert stream.ask(remember(), request_id="job-7").saved
@@ -342,8 +342,8 @@ def test_limits_of_an_identity_hold_for_items(closed: Any, read_failure: Any) ->
 @pytest.fixture
 def guarded(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, open_fake: Any) -> Iterator[Any]:
     """A server and what stands around its calls."""
-    guard = interceptors.Guard(Gate(tmp_path))
-    monkeypatch.setattr(daemon, "Guard", lambda _: guard)
+    guard = interceptors.Interceptor(Gate(tmp_path))
+    monkeypatch.setattr(daemon, "Interceptor", lambda _: guard)
     with open_fake() as wire:
         yield SimpleNamespace(wire=wire, guard=guard)
 

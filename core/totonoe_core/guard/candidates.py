@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 from totonoe_core.base import limits
 from totonoe_core.domain.policy import Action, GuardPolicy
 from totonoe_core.domain.records import Judgement, LayerReport, Method
-from totonoe_core.guard.ahead import Scanned, Similarities
 from totonoe_core.guard.cosines import PRUNES_FROM, Cosines, similarities64_at
+from totonoe_core.guard.prefetched import Scanned, Similarities
 from totonoe_core.index.arrays import View
 from totonoe_core.index.hnsw import Graph
 from totonoe_core.index.prefix import Prefix

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from totonoe_core.guard.ahead import Scanned, Similarities
+from totonoe_core.guard.prefetched import Scanned, Similarities
 from totonoe_core.index.arrays import View
 from totonoe_core.index.chunks import by_chunk
 from totonoe_core.index.hnsw import Graph

@@ -15,7 +15,7 @@ from grpc._cython import cygrpc
 from grpc.aio import _server as grpc_aio_server
 
 from totonoe_core.base import limits
-from totonoe_server.life.interceptors import CALLS_MAX, Guard
+from totonoe_server.life.interceptors import CALLS_MAX, Interceptor
 from totonoe_server.life.process import connections_max
 
 _S = 1000
@@ -77,9 +77,9 @@ class _Listener(cygrpc.AioServer):  # type: ignore[misc]  # Cython declares no t
     contract, of health and of reflection are registered.
     """
 
-    def __init__(self, guard: Guard) -> None:
-        super().__init__(asyncio.get_running_loop(), None, (), (guard,), options(), None)
-        self._guard = guard
+    def __init__(self, interceptor: Interceptor) -> None:
+        super().__init__(asyncio.get_running_loop(), None, (), (interceptor,), options(), None)
+        self._interceptor = interceptor
         self._handlers: dict[str, grpc.RpcMethodHandler[Any, Any]] = {}
 
     def add_registered_method_handlers(self, handlers: Any) -> None:
@@ -98,7 +98,7 @@ class _Listener(cygrpc.AioServer):  # type: ignore[misc]  # Cython declares no t
             "" if method_bytes is None else method_bytes.decode(),
         )
         known = {path: self._handlers[path]} if path else {}
-        interceptors = (self._guard,) if path else ()
+        interceptors = (self._interceptor,) if path else ()
         resolver = cygrpc._MethodResolver([], known)
         answering: set[asyncio.Task[None]] = set()
         while True:
@@ -115,9 +115,9 @@ class _Listener(cygrpc.AioServer):  # type: ignore[misc]  # Cython declares no t
 class _Server(grpc_aio_server.Server):
     """The asynchronous server on that listener."""
 
-    def __init__(self, guard: Guard) -> None:
+    def __init__(self, interceptor: Interceptor) -> None:
         self._loop = asyncio.get_running_loop()
-        self._server = _Listener(guard)
+        self._server = _Listener(interceptor)
 
 
 def _hides_metadata(record: logging.LogRecord) -> bool:
@@ -125,10 +125,10 @@ def _hides_metadata(record: logging.LogRecord) -> bool:
     return not str(record.msg).startswith("Invalid encoding on")
 
 
-def make_server(guard: Guard) -> aio.Server:
+def make_server(interceptor: Interceptor) -> aio.Server:
     """Return a server with no port and no service yet. Event loop only."""
     logging.getLogger(cygrpc.__name__).addFilter(_hides_metadata)
     if grpc.__version__.startswith(_LISTENERS_OF):
-        return cast(aio.Server, _Server(guard))
+        return cast(aio.Server, _Server(interceptor))
     # Another release, with another loop: its own must do. The tests send such paths.
-    return aio.server(interceptors=(guard,), options=options())
+    return aio.server(interceptors=(interceptor,), options=options())

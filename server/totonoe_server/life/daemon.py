@@ -46,7 +46,7 @@ from totonoe_server.life.addresses import (
 )
 from totonoe_server.life.config import Settings, parse_metrics_address
 from totonoe_server.life.connections import make_server
-from totonoe_server.life.interceptors import Guard
+from totonoe_server.life.interceptors import Interceptor
 from totonoe_server.life.process import (
     collections_open_max,
     machine_bytes,
@@ -102,8 +102,8 @@ class Daemon:
         self.metrics_address = ""
         self.local_dir = settings.data_dir
         self.gate = Gate(stored_book(settings) if settings.store else settings.data_dir)
-        self.guard = Guard(self.gate)
-        self.guard.call_log.set_level(settings.log_calls)
+        self.interceptor = Interceptor(self.gate)
+        self.interceptor.call_log.set_level(settings.log_calls)
         self.memory_service: MemoryService | None = None
         self.admin_service: AdminService | None = None
         self._given_engine = engine
@@ -124,7 +124,7 @@ class Daemon:
 
     def join_reload(self, reloader: Reloader) -> None:
         """Takes over settings that are changed while it runs."""
-        reloader.on(("log_calls",), lambda new: self.guard.call_log.set_level(new.log_calls))
+        reloader.on(("log_calls",), lambda new: self.interceptor.call_log.set_level(new.log_calls))
 
     async def start(self) -> None:
         """Serves when it returns.
@@ -149,7 +149,9 @@ class Daemon:
                 self._engine = engine
                 await _to_the_end(self.gate.load_key)
                 process = Process(started_us, package_version(), self._expiries.earliest_s)
-                self._tracing = self.guard.tracing = _open_tracing(self.settings, process.version)
+                self._tracing = self.interceptor.tracing = _open_tracing(
+                    self.settings, process.version
+                )
                 await self._serve(engine, process)
                 self._metrics = self._open_metrics(engine, process)
         except BaseException:
@@ -187,7 +189,7 @@ class Daemon:
         await self._health.enter_graceful_shutdown()
         if self._server is not None:
             await self._drain(self._server, grace_s)
-            figures = self.guard.figures
+            figures = self.interceptor.figures
             logger.info("stopped", calls=sum(figures.ended.values()), **figures.ended)
         await self._release(ENGINE_CLOSE_S if grace_s else FORCED_CLOSE_S)
 
@@ -197,19 +199,19 @@ class Daemon:
         The refusing is ours: gRPC's own would cancel calls that wait to be taken up, and
         answer no health check any more. Health watchers are not waited for: they never end.
         """
-        self.guard.drain()
+        self.interceptor.drain()
         if self.memory_service is not None:
             # They would never end by themselves, or not soon.
             self.memory_service.watching.stop()
             self.memory_service.end_streams()
         if self.admin_service is not None:
             self.admin_service.end_streams()
-        figures = self.guard.figures
+        figures = self.interceptor.figures
         with suppress(TimeoutError):
             async with asyncio.timeout(grace_s):
                 await self._quiet()
         if not figures.idle.is_set():
-            self.guard.cut_off()
+            self.interceptor.cut_off()
             with suppress(TimeoutError):
                 async with asyncio.timeout(FLUSH_S):
                     await figures.idle.wait()
@@ -220,7 +222,7 @@ class Daemon:
 
         gRPC cancels calls that wait to be taken up when the port closes, without a reason.
         """
-        figures, loop = self.guard.figures, asyncio.get_running_loop()
+        figures, loop = self.interceptor.figures, asyncio.get_running_loop()
         begun, until_s = -1, math.inf
         while begun != figures.begun and loop.time() < until_s:
             begun = figures.begun
@@ -302,11 +304,11 @@ class Daemon:
         from totonoe_server.services.admin import AdminService
         from totonoe_server.services.memory import MemoryService
 
-        server = make_server(self.guard)
+        server = make_server(self.interceptor)
         self._server = server
         self.gate.meters.read = functools.partial(_size, engine)
         self.memory_service = MemoryService(engine)
-        self.guard.serve_items(self.memory_service)
+        self.interceptor.serve_items(self.memory_service)
         memory_service_pb2_grpc.add_MemoryServiceServicer_to_server(self.memory_service, server)
         self.admin_service = AdminService(engine, process)
         admin_service_pb2_grpc.add_AdminServiceServicer_to_server(self.admin_service, server)
@@ -329,7 +331,7 @@ class Daemon:
         from totonoe_server.life.metrics import DaemonCollector, MetricsServer
 
         collector = DaemonCollector(
-            self.guard.figures,
+            self.interceptor.figures,
             engine.figures,
             self._expiries.earliest_s,
             self.local_dir,

@@ -71,7 +71,7 @@ def _too_many_watch(at_once_max: int) -> TotonoeError:
     return Quota("QUOTA_EXCEEDED", f"{at_once_max} streams watch, the most at once")
 
 
-class Guard(aio.ServerInterceptor):
+class Interceptor(aio.ServerInterceptor):
     """Wraps every handler of the server.
 
     Attributes

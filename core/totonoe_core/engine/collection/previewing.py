@@ -162,7 +162,7 @@ class Previewing:
             state.last_time_us,
             Touched(),
             embedded=found.vectors if own else {},
-            ahead={} if own else found.vectors,
+            next_vectors={} if own else found.vectors,
             words_only=state.words_only,
         )
 

@@ -159,7 +159,7 @@ class Vectors:
         with a given vector does not wait if that fails.
         """
         wanting: list[tuple[Job, Future[None]]] = []
-        ahead = self.preparing() is not None
+        preparing = self.preparing() is not None
         for job in group.jobs:
             with marking(job.stages):
                 wanting += [
@@ -170,7 +170,7 @@ class Vectors:
             texts = {
                 position: text
                 for position, command in enumerate(job.commands)
-                if (ahead or (job.vectors[position] is None and not self._state.words_only))
+                if (preparing or (job.vectors[position] is None and not self._state.words_only))
                 and (text := _text_of(command))
             }
             if not (texts or job.wanted):

@@ -182,7 +182,7 @@ class Merging:
             fields=after.fields,
             force=command.force,
             replaced=tuple(self._ledger.slot_of(one) for one in (after, *removed)),
-            ahead=operation.ahead.get(command.content),
+            next_vector=operation.next_vectors.get(command.content),
         )
         report = self._guarding.by_text(text, operation.now_us)
         if report is None:

@@ -131,7 +131,7 @@ class Remembering:
         if vector is not None:
             self._state.check_dimension(len(vector))
         found = wanted(self._ledger, command, operation.now_us)
-        text = replace(found.text, ahead=operation.ahead.get(command.content))
+        text = replace(found.text, next_vector=operation.next_vectors.get(command.content))
         if found.grown is None:
             self._check_room()
         features: Features | None = None
@@ -418,7 +418,7 @@ class Remembering:
             fields=fields,
             force=command.force,
             replaced=(self._ledger.slot_of(before),),
-            ahead=operation.ahead.get(content),
+            next_vector=operation.next_vectors.get(content),
         )
         report, neighbours = None, None
         new_text = _COMPARED & set(command.mask)

@@ -191,7 +191,7 @@ class Planner:
             vector = now.vector
         elif (found := self._operation.embedded.get(before.content)) is not None:
             vector = found.tobytes()
-        elif before.content not in self._operation.ahead:
+        elif before.content not in self._operation.next_vectors:
             self._unembedded[before.content] = None
         return replace(before, vector=vector, model_number=number)
 

@@ -15,8 +15,8 @@ from totonoe_core.engine.guarding.judging import Judged, Judgements, NeedsOpinio
 from totonoe_core.engine.guarding.texts import GuardedText, Texts
 from totonoe_core.engine.state.state import CollectionState
 from totonoe_core.guard import candidates, verdict
-from totonoe_core.guard.ahead import Scanned
 from totonoe_core.guard.candidates import Found, Probe
+from totonoe_core.guard.prefetched import Scanned
 from totonoe_core.index.collection_index import Features, payload_hash
 from totonoe_core.index.selection import equal
 from totonoe_core.judging import JudgingService

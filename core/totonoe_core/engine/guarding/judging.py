@@ -18,8 +18,8 @@ from totonoe_core.domain.records import TRUST, Judgement, LayerReport, Method, V
 from totonoe_core.domain.weights import Weights
 from totonoe_core.engine.guarding.texts import GuardedText, Texts
 from totonoe_core.guard import verdict
-from totonoe_core.guard.ahead import Vector
 from totonoe_core.guard.candidates import Candidate, Found
+from totonoe_core.guard.prefetched import Vector
 from totonoe_core.guard.separate import is_separate
 from totonoe_core.guard.verdict import Comparison
 from totonoe_core.index.collection_index import payload_hash
@@ -141,9 +141,9 @@ class Judgements:
 
     def _weighed(self, slot: int, similarity: float) -> tuple[float, Weights, bool]:
         """Return the similarity to compare by, its weights, and whether the model is bundled."""
-        info, ahead = self._texts.state.info, self._text.ahead
-        if ahead is not None:
-            return *self._by_next_model(ahead, slot, similarity), False
+        info, next_vector = self._texts.state.info, self._text.next_vector
+        if next_vector is not None:
+            return *self._by_next_model(next_vector, slot, similarity), False
         if self._texts.by_words(slot):
             return similarity, CAREFUL, False
         return similarity, weights_for(info.calibration, info.model), bundled(info.model)

@@ -13,8 +13,8 @@ from totonoe_core.domain.memories import Remember
 from totonoe_core.domain.policy import GuardPolicy
 from totonoe_core.domain.records import BY_TRUST, FILE_CATEGORY, Fields, Kind, Source
 from totonoe_core.engine.state.state import CollectionState
-from totonoe_core.guard.ahead import Vector
 from totonoe_core.guard.candidates import Candidate
+from totonoe_core.guard.prefetched import Vector
 from totonoe_core.index.arrays import NEVER, RETIRED, View
 from totonoe_core.index.collection_index import Features
 from totonoe_core.index.lexical import name_of
@@ -40,8 +40,8 @@ class GuardedText:
     """A text for the guard. `replaced` are the slots that it replaces; they refuse nothing.
 
     `distinct` are slots that the caller declared to say something else: nobody is asked about them.
-    `policy` is the collection's, with the actions of the call. `ahead` is the text's vector of the
-    next model, during a re-embedding.
+    `policy` is the collection's, with the actions of the call. `next_vector` is the text's
+    vector of the next model, during a re-embedding.
     """
 
     policy: GuardPolicy
@@ -52,7 +52,7 @@ class GuardedText:
     force: bool
     replaced: tuple[int, ...] = ()
     distinct: frozenset[int] = frozenset()
-    ahead: Vector | None = None
+    next_vector: Vector | None = None
 
     @classmethod
     def of(

@@ -60,7 +60,7 @@ class Operation:
     """The revision that it undoes."""
     embedded: Mapping[str, Vector] = field(default_factory=dict)
     """Vectors of texts by the collection's model, beside those of its commands."""
-    ahead: Mapping[str, Vector] = field(default_factory=dict)
+    next_vectors: Mapping[str, Vector] = field(default_factory=dict)
     """Vectors of texts by the next model, during a re-embedding."""
     reading: ReadingBudget = field(
         default_factory=lambda: ReadingBudget(limits.READ_PIECES_PER_OPERATION_MAX)
@@ -80,7 +80,7 @@ class Operation:
             return given
         if (found := self.embedded.get(text)) is not None:
             return found
-        if text in self.ahead or self.words_only:
+        if text in self.next_vectors or self.words_only:
             return np.zeros(dimension, np.float32)
         raise NeedsVector
 
@@ -114,7 +114,7 @@ class Ledger:
         memory = self._stamped(memory)
         self.file.put_memory(memory, before=None)
         self.index.add(memory, features)
-        self._put_ahead(operation, memory)
+        self._put_next_vector(operation, memory)
         operation.touched.memories.append(memory.row)
 
     def replace(
@@ -134,7 +134,7 @@ class Ledger:
         after = self._stamped(after)
         self.file.put_memory(after, before)
         if after.content != before.content:
-            self._put_ahead(operation, after)
+            self._put_next_vector(operation, after)
         slot = self.slot_of(after)
         if features is not None:
             self.index.add(after, features, replaces=slot)
@@ -148,9 +148,9 @@ class Ledger:
         number = self.state.info.model_number
         return memory if memory.model_number == number else replace(memory, model_number=number)
 
-    def _put_ahead(self, operation: Operation, memory: Memory) -> None:
+    def _put_next_vector(self, operation: Operation, memory: Memory) -> None:
         """Store the next model's vector beside a row, if there is one."""
-        pending, vector = self.state.pending, operation.ahead.get(memory.content)
+        pending, vector = self.state.pending, operation.next_vectors.get(memory.content)
         if pending is not None and vector is not None:
             number = pending.model_number
             beside = Embedding(memory.row, memory.revision, vector.tobytes(), number)

@@ -1,4 +1,4 @@
-"""Scans ahead: the vectors of a batch are announced, and one scan serves many of them."""
+"""Prefetched scans: the vectors of a batch are announced, and one scan serves many of them."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from contextlib import contextmanager
 from totonoe_core.domain.commands import Command
 from totonoe_core.domain.memories import Remember, Update
 from totonoe_core.domain.policy import GuardPolicy
-from totonoe_core.guard.ahead import Ahead, Plain, Scanned, Similarities, Vector
 from totonoe_core.guard.candidates import lowest_near, scanned_from
 from totonoe_core.guard.cosines import suffices
+from totonoe_core.guard.prefetched import FullScans, PrefixScans, Scanned, Similarities, Vector
 from totonoe_core.index.collection_index import CollectionIndex
 
 
-class ScansAhead:
+class PrefetchedScans:
     """Scans of one collection's index for announced vectors. For the writer's thread."""
 
     def __init__(self) -> None:
-        self._scans: Ahead | Plain | None = None
+        self._scans: PrefixScans | FullScans | None = None
         self._at_least: float | None = None
         self._neighbours = True
 
@@ -49,13 +49,13 @@ class ScansAhead:
             return
         arrays = index.arrays
         if not suffices(index.prefix, index.graph, lowest_near(policy, neighbours)):
-            plain = before.carried(arrays, vectors) if isinstance(before, Plain) else None
-            self._scans = plain or Plain(arrays, vectors)
+            full_scans = before.carried(arrays, vectors) if isinstance(before, FullScans) else None
+            self._scans = full_scans or FullScans(arrays, vectors)
         elif self._at_least is not None:
-            ahead = before.carried(arrays, vectors) if isinstance(before, Ahead) else None
-            if ahead is None or ahead.at_least != self._at_least:
-                ahead = Ahead(arrays, index.prefix, vectors, self._at_least)
-            self._scans = ahead
+            reaching = before.carried(arrays, vectors) if isinstance(before, PrefixScans) else None
+            if reaching is None or reaching.at_least != self._at_least:
+                reaching = PrefixScans(arrays, index.prefix, vectors, self._at_least)
+            self._scans = reaching
 
     @contextmanager
     def expecting(
@@ -78,7 +78,7 @@ class ScansAhead:
         `policy` is that of the call: its threshold may be below that of the scan.
         """
         asked = scanned_from(policy, self._neighbours)
-        if isinstance(self._scans, Ahead) and asked != self._at_least:
+        if isinstance(self._scans, PrefixScans) and asked != self._at_least:
             return None
         return None if self._scans is None else self._scans.of(index.arrays, vector)
 

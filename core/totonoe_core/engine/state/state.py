@@ -19,7 +19,7 @@ from totonoe_core.embedding import client_vectors
 from totonoe_core.engine.state import loading
 from totonoe_core.engine.state.past_index import PastIndexes
 from totonoe_core.engine.state.recent import RecentOperations
-from totonoe_core.engine.state.scans import ScansAhead
+from totonoe_core.engine.state.scans import PrefetchedScans
 from totonoe_core.engine.state.sight import Sight, may_see
 from totonoe_core.index.arrays import NO_TIME
 from totonoe_core.index.collection_index import CollectionIndex, Mark
@@ -78,7 +78,7 @@ class CollectionState:
         self.index, self.opening = loading.opened(file, info, self.revision)
         self.past = PastIndexes()
         self.recent = RecentOperations()
-        self.scans = ScansAhead()
+        self.scans = PrefetchedScans()
         self.publish()
 
     @classmethod

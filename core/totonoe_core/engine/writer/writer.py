@@ -583,7 +583,7 @@ class Writer:
         if job.embedded_by == state.info.model.key:
             operation.embedded = job.embedded
         elif state.pending is not None and job.embedded_by == state.pending.model.key:
-            operation.ahead = job.embedded
+            operation.next_vectors = job.embedded
         if not job.embedded:
             self._decider.check_vectors(job.commands, job.vectors)
         before = state.remembered()

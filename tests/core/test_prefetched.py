@@ -16,9 +16,9 @@ from support.waits import wait_until
 from totonoe_core.base import limits
 from totonoe_core.domain.policy import PRESETS, Preset
 from totonoe_core.domain.records import Status
-from totonoe_core.guard.ahead import Ahead, Plain
 from totonoe_core.guard.candidates import scanned_from
 from totonoe_core.guard.cosines import Cosines
+from totonoe_core.guard.prefetched import FullScans, PrefixScans
 from totonoe_core.index import hnsw, prefix
 from totonoe_core.index.arrays import RETIRED, STATUSES, Arrays
 from totonoe_core.index.prefix import Prefix
@@ -85,7 +85,7 @@ def test_guard_with_a_scan_ahead_finds_what_it_finds_alone(
     stored = arrays.view().count
     near = vectors[rng.integers(len(vectors), size=10)]
     batch = list(units(near + noise * rng.normal(size=near.shape) + 1e-30))
-    expected = Ahead(arrays, found, batch, at_least)
+    expected = PrefixScans(arrays, found, batch, at_least)
     for step, query in enumerate(batch):
         scanned = expected.of(arrays, query)
         assert scanned is not None
@@ -128,7 +128,7 @@ def test_guard_with_all_scored_ahead_finds_what_a_plain_oracle_finds(seed, dim, 
     append(arrays, stored, rng)
     arrays.publish()
     batch = list(units(stored[:6] + 0.05 * rng.normal(size=(6, dim))))
-    expected = Plain(arrays, batch)
+    expected = FullScans(arrays, batch)
     every = list(stored)
     for slot in np.flatnonzero(rng.random(len(stored)) < gone).tolist():
         arrays.pending_status[slot] = FORGOTTEN
@@ -155,14 +155,14 @@ def test_guard_with_all_scored_ahead_finds_what_a_plain_oracle_finds(seed, dim, 
 
 
 def test_all_scored_ahead_answers_only_what_it_knows(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(limits, "SCANNED_AHEAD_MAX", 5)
+    monkeypatch.setattr(limits, "PREFETCHED_MAX", 5)
     rng = np.random.default_rng(SEED)
     arrays = Arrays(16)
     append(arrays, isotropic(rng, 16), rng)
     arrays.publish()
     stored = arrays.view().vectors(np.arange(200))
     batch = [np.ones(1, np.float32), *stored[:8]]
-    expected = Plain(arrays, batch)
+    expected = FullScans(arrays, batch)
     assert expected.of(arrays, batch[1]) == pytest.approx(stored @ batch[1], abs=1e-6)
     assert expected.of(Arrays(16), batch[2]) is None, "the index was made again"
     assert expected.of(arrays, batch[2].copy()) is None, "a vector that nobody told of"
@@ -170,17 +170,17 @@ def test_all_scored_ahead_answers_only_what_it_knows(monkeypatch: pytest.MonkeyP
     assert expected.of(arrays, batch[5]) == pytest.approx(stored @ batch[5], abs=1e-6)
     assert expected.of(arrays, batch[6]) is None, "three are left: each for itself"
     assert expected.of(arrays, batch[3]) is None, "behind"
-    monkeypatch.setattr(limits, "SCANNED_AHEAD_SLOTS_MAX", 199)
-    assert Plain(arrays, batch).of(arrays, batch[1]) is None, "too many to keep"
+    monkeypatch.setattr(limits, "PREFETCHED_SLOTS_MAX", 199)
+    assert FullScans(arrays, batch).of(arrays, batch[1]) is None, "too many to keep"
 
 
 def test_scan_ahead_answers_only_what_it_knows(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(limits, "SCANNED_AHEAD_MAX", 5)
+    monkeypatch.setattr(limits, "PREFETCHED_MAX", 5)
     rng = np.random.default_rng(SEED)
     found = fitted(isotropic(rng, 16), rng)
     arrays = found.arrays
     batch = list(arrays.view().vectors(np.arange(8)))
-    expected = Ahead(arrays, found, batch, 0.9)
+    expected = PrefixScans(arrays, found, batch, 0.9)
     assert expected.of(arrays, batch[0]).slots.tolist() == [0]
     assert expected.of(arrays, batch[4]).slots.tolist() == [4]
     assert expected.of(Arrays(16), batch[1]) is None, "the index was made again"
@@ -191,17 +191,17 @@ def test_scan_ahead_answers_only_what_it_knows(monkeypatch: pytest.MonkeyPatch) 
     assert expected.of(arrays, batch[2]).slots.tolist() == [2]
     assert expected.of(arrays, batch[5]) is None, "three are left: each for itself"
     assert expected.of(arrays, batch[3]) is None, "behind"
-    odd = Ahead(arrays, found, [np.ones(1, np.float32), *batch], 0.9)
+    odd = PrefixScans(arrays, found, [np.ones(1, np.float32), *batch], 0.9)
     assert odd.of(arrays, batch[1]).slots.tolist() == [1], "another dimension is left out"
 
 
 def test_scans_for_what_a_batch_leaves_over_still_hold(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(limits, "SCANNED_AHEAD_MAX", 5)
+    monkeypatch.setattr(limits, "PREFETCHED_MAX", 5)
     rng = np.random.default_rng(SEED)
     found = fitted(isotropic(rng, 16), rng)
     arrays = found.arrays
     batch = list(arrays.view().vectors(np.arange(8)))
-    for first in (Ahead(arrays, found, batch, 0.9), Plain(arrays, batch)):
+    for first in (PrefixScans(arrays, found, batch, 0.9), FullScans(arrays, batch)):
         scanned = [first.of(arrays, vector) for vector in batch[:2]]
         later = [*batch[2:], *units(rng.normal(size=(4, 16)))]
         append(arrays, np.stack(later[-2:]), rng)
@@ -213,15 +213,15 @@ def test_scans_for_what_a_batch_leaves_over_still_hold(monkeypatch: pytest.Monke
             assert carried.of(arrays, batch[at]) is not None, "scanned with the first of its batch"
         assert carried.of(arrays, batch[0]) is None, "nobody waits for it"
         monkeypatch.undo()
-        monkeypatch.setattr(limits, "SCANNED_AHEAD_MAX", 5)
+        monkeypatch.setattr(limits, "PREFETCHED_MAX", 5)
         assert carried.of(arrays, batch[5]) is not None, "the rest is scanned when its turn comes"
         assert scanned[1] is not None
         assert first.carried(Arrays(16), later) is None, "the index was made again"
         assert first.carried(arrays, batch[:1]) is None, "nothing of it was scanned"
-    ahead = Ahead(arrays, found, batch, 0.9)
-    assert ahead.of(arrays, batch[0]) is not None
+    prefix_scans = PrefixScans(arrays, found, batch, 0.9)
+    assert prefix_scans.of(arrays, batch[0]) is not None
     arrays.revived.append(3)
-    assert ahead.carried(arrays, batch) is None, "a slot came back to life"
+    assert prefix_scans.carried(arrays, batch) is None, "a slot came back to life"
 
 
 def test_scan_for_many_gives_up_whom_too_many_answer(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -324,7 +324,7 @@ def test_undo_of_many_finds_what_was_said_meanwhile(
     if pruned:
         monkeypatch.setattr(prefix, "FROM_COUNT", 40)
     scanned: list[str] = []
-    for kind in (Ahead, Plain):
+    for kind in (PrefixScans, FullScans):
         scan = kind._scan
         monkeypatch.setattr(
             kind,
@@ -348,7 +348,7 @@ def test_undo_of_many_finds_what_was_said_meanwhile(
         assert {one.memory_id for one in refused.conflicts} == {ids[12], ids[47]}
         partly = store.do(undo(gone, partial=True))
         assert len(partly.memories) == 38
-        assert set(scanned) == {"Ahead" if pruned else "Plain"}
+        assert set(scanned) == {"PrefixScans" if pruned else "FullScans"}
 
 
 def _fitted(store: Store) -> bool:

@@ -2,9 +2,9 @@
 
 The writer decides one Remember after the other, each against all before it. Slots published before
 the scan are the same for all of them, so they are scanned for many vectors at once: over the
-prefix at an eighth of the cost, in full (`Plain`) at a third, since each vector is read once for
-all. Slots that were added since are scored for each vector alone (`Cosines`). The caller's
-`Selection` leaves out a slot that was removed since.
+prefix (`PrefixScans`) at an eighth of the cost, in full (`FullScans`) at a third, since each vector
+is read once for all. Slots that were added since are scored for each vector alone (`Cosines`). The
+caller's `Selection` leaves out a slot that was removed since.
 
 Jobs that a batch leaves over, because its time is up, come again in the next one: what was scanned
 for them still holds, and is kept (`carried`).
@@ -45,7 +45,7 @@ class Scanned:
 
 
 class _Scans(ABC, Generic[Found]):
-    """Scans for the vectors of a batch, `SCANNED_AHEAD_MAX` at a time and on demand.
+    """Scans for the vectors of a batch, `PREFETCHED_MAX` at a time and on demand.
 
     For the writer's thread.
 
@@ -92,7 +92,7 @@ class _Scans(ABC, Generic[Found]):
 
     def _scan_from(self, place: int) -> None:
         """Scan for the next vectors; what was found for those before them is used up."""
-        chunk = self._vectors[place : place + limits.SCANNED_AHEAD_MAX]
+        chunk = self._vectors[place : place + limits.PREFETCHED_MAX]
         self._first = place + len(chunk)
         kept = {id(one): self._found[id(one)] for one in chunk if id(one) in self._found}
         missing = [one for one in chunk if id(one) not in kept]
@@ -107,12 +107,12 @@ class _Scans(ABC, Generic[Found]):
         """Scan the published slots for some vectors."""
 
 
-class Plain(_Scans[Similarities]):
+class FullScans(_Scans[Similarities]):
     """Full scans: float32 similarities of the published slots in any status."""
 
     def _scan(self, vectors: Sequence[Vector]) -> Sequence[Similarities | None]:
         view = self._arrays.view()
-        if view.count > limits.SCANNED_AHEAD_SLOTS_MAX:
+        if view.count > limits.PREFETCHED_SLOTS_MAX:
             return ()
         scanned = np.empty((len(vectors), view.count), np.float32)
         queries = np.stack(vectors)
@@ -121,7 +121,7 @@ class Plain(_Scans[Similarities]):
         return list(scanned)
 
 
-class Ahead(_Scans[Scanned]):
+class PrefixScans(_Scans[Scanned]):
     """Scans of the prefix for what reaches a similarity, inclusive."""
 
     def __init__(
@@ -148,6 +148,6 @@ class Ahead(_Scans[Scanned]):
         view = self._arrays.view()
         alive = view.column("status") == _ACTIVE
         found = self._prefix.reaching_many(
-            view, np.stack(vectors), alive, self.at_least, limits.SCANNED_AHEAD_PAIRS_MAX
+            view, np.stack(vectors), alive, self.at_least, limits.PREFETCHED_PAIRS_MAX
         )
         return [None if one is None else Scanned(self.at_least, view.count, *one) for one in found]
