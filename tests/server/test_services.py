@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import grpc
 
 from totonoe.v1 import admin_service_pb2 as admin_pb
@@ -366,3 +368,14 @@ def test_what_was_remembered_is_there_after_a_restart(tmp_path):
             )
             assert again.replayed
             assert again.memory_id == saved.memory_id
+
+
+def test_revision_that_a_data_directory_has_not_is_refused_at_once(wire: Any, fails: Any) -> None:
+    collection = wire.collection()
+    said = wire.remember("the heating is set to 21 degrees", collection)
+    request = pb.ListRequest(collection=collection, min_revision=said.revision)
+    assert len(wire.memory.List(request, timeout=30).memories) == 1
+    request.min_revision += 1
+    failure = fails(wire.memory.List, request)
+    assert (failure.code, failure.reason) == (grpc.StatusCode.UNAVAILABLE, "NOT_CAUGHT_UP")
+    assert failure.retry_delay_ms

@@ -15,6 +15,7 @@
     ├── NotOnThisStore       the store of the daemon cannot do this at all
     ├── Quota                a stated limit of the store is reached
     ├── Unavailable          try again later, after `retry_delay_ms`
+    │   ├── NotCaughtUp      the daemon has not seen the revision that a read wants
     │   └── Unanswered       a commit was sent and its answer lost: it may be stored
     ├── ModelMismatch        the collection was made with another embedding model
     ├── ReadOnly             the store cannot write now (disk full, failed writer)
@@ -217,6 +218,17 @@ class Unavailable(TotonoeError):
     def __init__(self, reason: str, message: str, *, retry_delay_ms: int) -> None:
         super().__init__(reason, message, retry_delay_ms=retry_delay_ms)
         self.retry_delay_ms = retry_delay_ms
+
+
+class NotCaughtUp(Unavailable):
+    """The daemon has not seen the revision that a read wants. Another daemon may have."""
+
+    def __init__(self, revision: int) -> None:
+        super().__init__(
+            "NOT_CAUGHT_UP",
+            f"min_revision: this daemon has not seen revision {revision} of the collection",
+            retry_delay_ms=limits.RETRY_DELAY_MS,
+        )
 
 
 class Unanswered(Unavailable):

@@ -10,7 +10,7 @@ from typing import Any, Protocol, TypeVar, cast
 from google.protobuf.message import Message
 
 from totonoe_core.base import limits
-from totonoe_core.base.errors import InvalidArgument, Unavailable
+from totonoe_core.base.errors import InvalidArgument, NotCaughtUp
 from totonoe_core.domain.asking import Previewable, Query
 from totonoe_core.domain.collections import Sees, sees_all
 from totonoe_core.domain.commands import Applied, Command
@@ -81,8 +81,8 @@ class Calls:
         ------
         InvalidArgument
             OUT_OF_RANGE: it is negative.
-        Unavailable
-            NOT_CAUGHT_UP: it does not within CAUGHT_UP_MS_MAX.
+        NotCaughtUp
+            It does not within CAUGHT_UP_MS_MAX, or no other daemon writes the store.
         """
         if revision < 0:
             raise InvalidArgument(
@@ -92,11 +92,7 @@ class Calls:
             async with asyncio.timeout(limits.CAUGHT_UP_MS_MAX / 1000):
                 await answer_of(self._engine.await_revision(collection, revision))
         except TimeoutError:
-            raise Unavailable(
-                "NOT_CAUGHT_UP",
-                f"min_revision: this daemon has not seen revision {revision} of the collection",
-                retry_delay_ms=limits.RETRY_DELAY_MS,
-            ) from None
+            raise NotCaughtUp(revision) from None
 
     async def _previewed(
         self, collection: str, command: Previewable[T], to_wire: Callable[[T, int], Message]

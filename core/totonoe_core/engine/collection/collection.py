@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from totonoe_core.base import limits
 from totonoe_core.base.clock import Clock
-from totonoe_core.base.errors import ModelMismatch, Unavailable
+from totonoe_core.base.errors import ModelMismatch, NotCaughtUp, Unavailable
 from totonoe_core.base.fair_pool import ReadPool
 from totonoe_core.domain.asking import Previewable, Previewed, Query
 from totonoe_core.domain.collections import CollectionInfo
@@ -269,11 +269,13 @@ class Collection:
     def await_revision(self, revision: int) -> Future[int]:
         """Return the newest revision, once it is this one or later.
 
-        What other daemons committed is taken in now, and not only in a second. Raises as
-        `Waiters.wait`, and `Unavailable` if the writer's queue is full.
+        What other daemons committed is taken in now, and not only in a second. Raises `NotCaughtUp`
+        if there are none; else as `Waiters.wait`, and `Unavailable` if the writer's queue is full.
         """
+        if not self._state.shared and self._state.published.revision < revision:
+            raise NotCaughtUp(revision)
         waiting = self.waiters.wait(revision - 1)
-        if self._state.shared and not waiting.done():
+        if not waiting.done():
             try:
                 # Behind any call the writer looks at what others committed.
                 self._writer.call(lambda: None)

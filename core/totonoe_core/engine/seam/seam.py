@@ -101,7 +101,8 @@ class Engine(Protocol):
     def await_revision(self, collection: str, revision: int) -> Future[int]:
         """Return the newest revision, once it is this one or later; that may take for ever.
 
-        A store that other daemons write is looked at now. Otherwise as `await_change`.
+        A store that other daemons write is looked at now. `NotCaughtUp` if there are no others.
+        Otherwise as `await_change`.
         """
         ...
 
