@@ -122,7 +122,7 @@ def desk(
 
 def focuses_heading(seen: Visitor) -> None:
     """Wait until the heading of the new content has the focus; it was announced then."""
-    seen.page.wait_for_function(
+    seen.waits_for(
         "document.activeElement.tagName === 'H1'"
         " && document.querySelector('#announcer').textContent !== ''"
     )
@@ -208,6 +208,8 @@ def test_same_lets_the_text_be_edited_and_warns(desk: Desk) -> None:
         # Letters belong to the field while it is edited.
         text.press("d")
         seen.clicks("What does the text no longer have?")
+        # The page before says what is lost, too; this one has the new text in its field.
+        seen.waits_for("document.querySelector('#text').defaultValue.startsWith('The job.')")
         seen.sees("The text no longer has:")
         seen.fills("Text of the one that stays", f"{PAIRS[0][0][:-1]}!")
         seen.clicks("Make them one")
@@ -235,6 +237,7 @@ def test_another_collection_is_chosen_and_answered_in(desk: Desk) -> None:
         seen.sees(PAIRS[1][0])
         assert f"/c/{desk.name}-{OTHER}/search" in seen.page.url
         seen.follows("Review")
+        seen.sees("Nothing to answer")
         seen.press("u")
         seen.sees("Taken back: Resolve")
     assert desk.other.get(other).status is desk.other.get(one).status is Status.ACTIVE

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from support.waits import wait_s
+from support.waits import wait_s, wait_until
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext, Page
@@ -102,6 +102,13 @@ class Visitor:
             self.page.locator("main", has_text=text).wait_for()
         except Late:
             raise AssertionError(f"no {text!r} at {self.page.url} in: {self.text()}") from None
+
+    def waits_for(self, condition: str) -> None:
+        """Wait until an expression of JavaScript holds.
+
+        By separate evaluations: the page's policy forbids what `wait_for_function` repeats.
+        """
+        wait_until(lambda: self.page.evaluate(condition), lambda: f"not: {condition}")
 
     def text(self) -> str:
         """What the content says."""
