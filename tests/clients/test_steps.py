@@ -123,6 +123,16 @@ def an_update_may_replace(terminal: Terminal) -> None:
     terminal.run("remember", META, "--on-update", "supersede")
 
 
+def waiting(terminal: Terminal) -> None:
+    terminal.quiet("collections", "update", "--set", "guard.review_from=external")
+    terminal.run("remember", NIGHT, "--source", "external")
+    terminal.run("remember", NIGHT, "--source", "external")
+    terminal.quiet("remember", "Elephants are large.", "--source", "external")
+    page = ids(terminal.run("questions", "--limit", "1"))[0]
+    terminal.quiet("remember", NIGHT, "--source", "user")
+    terminal.run("review", page, "confirm")
+
+
 def forgotten(terminal: Terminal) -> None:
     first = terminal.remember(NIGHT)
     terminal.quiet("forget", first)
@@ -230,9 +240,9 @@ def a_store(terminal: Terminal) -> None:
 
 
 TOPICS = (
-    questions, an_update_asks, an_answer_shows_the_nearest, an_update_may_replace, forgotten,
-    saved_again, undos, an_undo_repeats, clean_up, decay_and_sessions, tidy, links, pages,
-    snapshots, a_store,
+    questions, an_update_asks, an_answer_shows_the_nearest, an_update_may_replace, waiting,
+    forgotten, saved_again, undos, an_undo_repeats, clean_up, decay_and_sessions, tidy, links,
+    pages, snapshots, a_store,
 )  # fmt: skip
 
 
