@@ -275,10 +275,6 @@ def test_read_auxiliaries_become_modality_and_tense(
     assert (found.modality, found.tense) == (modality, tense)
 
 
-def test_read_names_are_names() -> None:
-    assert _piece("导演是史蒂文·斯皮尔伯格", "史蒂文·斯皮尔伯格").key == "史蒂文·斯皮尔伯格"
-
-
 def test_read_figure_inside_a_name_is_no_figure() -> None:
     assert not any(p.type is PieceType.NUMBER for p in read("张三和李四分别发言").pieces)
 

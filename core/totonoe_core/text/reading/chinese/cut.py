@@ -1,6 +1,6 @@
 """A Chinese text cut into tokens that know where in the text they stand.
 
-Values, titles and foreign names are masked by one private character each, so that the segmenter
+Values and titles are masked by one private character each, so that the segmenter
 sees a sentence with a hole of the right shape and can tear nothing in them.
 """
 
@@ -28,17 +28,6 @@ _MENTION = re.compile(
 
 # An escape of a pattern: in another case it says the contrary.
 _ESCAPE = re.compile(r"\\[A-Za-z]")
-
-# Characters that names from other languages are written with.
-_SOUNDS = (
-    "阿埃艾爱安昂奥巴白班邦包保贝本比彼毕宾波伯勃博布采查昌茨达大戴丹当道德登邓迪狄蒂丁东杜敦顿多厄恩尔法范菲费芬丰佛夫弗福"
-    "富盖甘冈高戈哥格葛贡古瓜哈海汉豪赫黑亨洪胡华怀惠霍基吉季加贾简杰津金卡凯坎康考科柯可克肯孔库夸奎昆拉莱赖兰朗劳勒雷黎里理"
-    "丽利莉立连列林琳留刘龙卢鲁路露伦罗洛马玛迈麦曼芒毛梅门蒙米密明摩莫墨默姆木穆拿纳娜南内尼妮涅宁纽农努诺欧帕潘佩彭皮平蒲普"
-    "齐奇契乔切琴琼曲热仁日荣茹儒瑞若萨塞赛桑瑟森莎沙珊尚绍舍申圣施什石史士世舒斯丝苏孙索塔泰坦汤唐陶特腾提廷图托瓦万旺威韦维"
-    "卫魏温文翁沃乌武伍西希锡席夏香肖谢辛欣兴休修雪逊雅亚延扬杨耶叶伊易因英尤于雨约泽扎詹张珍芝治朱佐"
-)
-
-_FOREIGN = re.compile(f"[{_SOUNDS}]{{1,8}}(?:[·・•‧][{_SOUNDS}]{{1,8}}){{1,4}}")
 
 
 def cut(text: str) -> list[Token]:
@@ -78,7 +67,7 @@ def cut(text: str) -> list[Token]:
 
 
 def _holes(text: str, plain: str) -> list[Token]:
-    """Values, titles and foreign names, which the segmenter must not tear."""
+    """Values, titles and mentions, which the segmenter must not tear."""
     holes = [
         Token(
             found.start,
@@ -102,12 +91,11 @@ def _holes(text: str, plain: str) -> list[Token]:
     taken = bytearray(len(text))
     for hole in holes:
         taken[hole.start : hole.end] = b"\1" * (hole.end - hole.start)
-    for match in (*_TITLE.finditer(plain), *_foreign_names(plain), *_mentions(plain)):
+    for match in (*_TITLE.finditer(plain), *_mentions(plain)):
         start, end = match.span()
         if not any(taken[start:end]):
             taken[start:end] = b"\1" * (end - start)
-            name = match.group(1) if match.re is _TITLE else _one_dot(match.group())
-            holes.append(Token(start, end, name.lower(), Kind.NOUN, type=PieceType.NAME))
+            holes.append(Token(start, end, match.group(1).lower(), Kind.NOUN, type=PieceType.NAME))
     holes.sort(key=lambda hole: hole.start)
     return holes
 
@@ -132,16 +120,8 @@ def _whole_words(plain: str, holes: list[Token]) -> list[Token]:
     ]
 
 
-def _foreign_names(plain: str) -> list[re.Match[str]]:
-    return list(_FOREIGN.finditer(plain)) if "·" in plain or "・" in plain else []
-
-
 def _mentions(plain: str) -> list[re.Match[str]]:
     return [*_MENTION.finditer(plain)] if "意思" in plain else []
-
-
-def _one_dot(name: str) -> str:
-    return re.sub("[・•‧]", "·", name)
 
 
 def _mask(plain: str, holes: list[Token]) -> tuple[str, Spans]:

@@ -18,10 +18,6 @@ _REACHED = words(
     "起来 过来 过去"
 )
 
-_PHRASE_MAX_WORDS = 12
-
-_HOW_GOOD = words("好不好 好吗 好么 行不行 可以吗 可以么")
-
 
 def settled(tokens: list[Token]) -> list[Token]:
     """Join what is one word in several tokens, and tell what asks or denies where it stands."""
@@ -57,8 +53,6 @@ def settled(tokens: list[Token]) -> list[Token]:
                 previous.end = tokens[at + width - 1].end
                 at += width
                 continue
-        if token.word in _HOW_GOOD and _only_a_noun(out):
-            token = Token(token.start, token.end, "怎么样", Kind.ASK, asks=True)
         _place(token, previous, following)
         if previous is not None and previous.kind is Kind.VERB and _repeats(previous, token):
             previous.end = token.end  # 看看, 看一看
@@ -106,18 +100,6 @@ def _potential(tokens: list[Token], at: int) -> int:
         return int(word[1:] in _REACHED)
     following = tokens[at + 1].word if at + 1 < len(tokens) else ""
     return 2 if following in _REACHED and not (word == "得" and following == "好") else 0
-
-
-def _only_a_noun(out: list[Token]) -> bool:
-    """Nothing but a noun phrase stands in the clause so far."""
-    found = False
-    for token in reversed(out[-_PHRASE_MAX_WORDS:]):
-        if token.kind is Kind.BREAK:
-            break
-        if token.kind in (Kind.VERB, Kind.ADJECTIVE, Kind.COPULA, Kind.ASK, Kind.MODAL):
-            return False
-        found = found or token.kind in (Kind.NOUN, Kind.PERSON)
-    return found
 
 
 def _repeats(previous: Token, token: Token) -> bool:
