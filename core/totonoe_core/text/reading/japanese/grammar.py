@@ -129,9 +129,6 @@ PEOPLE_END: Final = LISTS.words("people end")
 AROUND: Final = LISTS.words("around")
 """Nouns that say when, of the clause or action before them."""
 
-PLACES: Final = LISTS.words("places")
-"""Nouns that say where at a thing: 机の上に is 机に, with 上 said of the desk."""
-
 TIMES: Final = LISTS.words("times")
 """Nouns that say when, with に or without."""
 

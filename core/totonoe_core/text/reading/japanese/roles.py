@@ -7,12 +7,9 @@ who does it. Word order decides only which predicate a phrase belongs to.
 from __future__ import annotations
 
 from collections import Counter
+from itertools import pairwise
 from typing import Final
 
-from totonoe_core.text.reading.japanese.grammar import (
-    AROUND,
-    PLACES,
-)
 from totonoe_core.text.reading.japanese.phrase import MANNER, PREDICATE, THING, Phrase, counts
 from totonoe_core.text.reading.japanese.rewrite import rewrite
 from totonoe_core.text.reading.japanese.voice import resolve
@@ -40,21 +37,23 @@ def assign(phrases: list[Phrase]) -> list[Phrase]:
     for phrase in phrases:
         if phrase.sort == PREDICATE:
             resolve(phrase)
-    for phrase in phrases:
-        place = phrase.head
-        if (
-            place is not None
-            and (
-                (phrase.case == "の" and _is_place(place))
-                or (phrase.link == "rel" and place.key in AROUND)
-            )
-            and place.head is not phrase
-        ):
-            phrase.role, phrase.head = place.role, place.head
-            place.role, place.head = Role.MODIFIER, phrase
-    _coordinate(phrases)
+    for phrase, after in reversed(list(pairwise(phrases))):
+        if phrase.sort == after.sort == THING:
+            for _ in range(_CHAIN_MAX):
+                if after.role != Role.MODIFIER or after.head is None or after.head is phrase:
+                    break
+                after = after.head
+            if _joined(phrase, after):
+                phrase.role, phrase.head = after.role, after.head
     _doubt(phrases)
     return phrases
+
+
+def _joined(phrase: Phrase, after: Phrase) -> bool:
+    """Return whether two things stand in a row: A と B, A、B を."""
+    noun = phrase.words[-1].tag in (NOUN, NAME, ACTION)
+    listed = phrase.case == "" and phrase.comma and not phrase.topic and after.case != ""
+    return phrase.case in ("と", "や") or (noun and listed)
 
 
 def _doubt(phrases: list[Phrase]) -> None:
@@ -64,11 +63,6 @@ def _doubt(phrases: list[Phrase]) -> None:
     for subject in subjects:
         if counts[id(subject.head)] > 1:
             subject.role, subject.head = Role.UNKNOWN, None
-
-
-def _is_place(phrase: Phrase) -> bool:
-    place = phrase.key in PLACES or phrase.key in AROUND
-    return place and phrase.sort == THING and len(phrase.words) == 1
 
 
 def _is_count(phrase: Phrase) -> bool:
@@ -226,18 +220,3 @@ def _subject_follows(phrases: list[Phrase], index: int) -> bool:
         if phrase.sort == PREDICATE and phrase.link != "rel":
             return False
     return any(each.topic for each in phrases[max(0, index - 8) : index])
-
-
-def _coordinate(phrases: list[Phrase]) -> None:
-    """A と B と: the parts of the last for all."""
-    for index in range(len(phrases) - 2, -1, -1):
-        phrase, after = phrases[index], phrases[index + 1]
-        if phrase.sort != THING or (after.sort == PREDICATE and after.link != "rel"):
-            continue
-        for _ in range(_CHAIN_MAX):
-            if after.role != Role.MODIFIER or after.head is None or after.head is phrase:
-                break
-            after = after.head
-        listed = phrase.case == "" and phrase.comma and phrase.words[-1].tag in (NOUN, NAME, ACTION)
-        if phrase.case in ("と", "や") or (listed and not phrase.topic and after.case):
-            phrase.role, phrase.head = after.role, after.head

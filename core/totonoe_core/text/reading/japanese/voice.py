@@ -19,7 +19,6 @@ from totonoe_core.text.reading.japanese.phrase import MANNER, THING, Phrase, asp
 from totonoe_core.text.reading.japanese.words import ACTION, NAME, VERB, Word
 from totonoe_core.text.reading.model import Role
 
-CAUSER: Final = "prep:causer"
 TIME: Final = "time"
 HAPPENING: Final = words_of("始める 終わる 開く 開催")
 """Keys of verbs whose subject, if it is a thing, is what somebody does it to."""
@@ -56,7 +55,7 @@ def resolve(predicate: Phrase) -> None:
             if case == "" and not each.topic:
                 each.role = Role.ADVERB if each.sort == THING else Role.UNKNOWN
             elif case == "" and subject and not objects:
-                each.role = _beside_subject(predicate, cases)
+                each.role = Role.TOPIC
             elif case == "" and not subject and "を" not in cases and _undergoes(each, predicate):
                 each.role = Role.PATIENT
             elif case == "" and each is not topics[-1] and each.topic:
@@ -75,8 +74,6 @@ def resolve(predicate: Phrase) -> None:
         _passive(predicate, cases)
         if _undergone(predicate):
             predicate.modality = predicate.modality or "undergo"
-    elif predicate.causative:
-        _causative(predicate, cases)
     elif predicate.receives:
         for each in args:
             if each.role == Role.AGENT:
@@ -96,19 +93,6 @@ def _undergoes(topic: Phrase, predicate: Phrase) -> bool:
         return False
     person = _acts(word) or (word.tag == NAME and not word.surface.isascii())
     return not person and (verb.key in TRANSITIVE or verb.normal in TRANSITIVE)
-
-
-def _beside_subject(predicate: Phrase, cases: set[str]) -> str:
-    """Part of は where が already has the subject: 車は田中が買った is 田中が車を買った."""
-    word = predicate.words[-1]
-    if predicate.be or predicate.passive or "を" in cases or word.normal in STANDING:
-        return Role.TOPIC
-    if word.tag not in (VERB, ACTION):
-        return Role.TOPIC
-    if word.key in TRANSITIVE or word.normal in TRANSITIVE:
-        return Role.PATIENT
-    subjects = (each.words[-1] for each in predicate.args if each.case == "が")
-    return Role.PATIENT if any(one.tag == NAME or _acts(one) for one in subjects) else Role.TOPIC
 
 
 def _acts(word: Word) -> bool:
@@ -151,19 +135,3 @@ def _undergone(predicate: Phrase) -> bool:
     """指摘された says of nobody named what 指摘した says he did."""
     told = any(each.role in (Role.PATIENT, Role.MODIFIER) for each in predicate.args)
     return not told and predicate.link != "rel"
-
-
-def _causative(predicate: Phrase, cases: set[str]) -> None:
-    if predicate.passive:  # 田中が佐藤に走らされる: the subject acts, に made it
-        for each in predicate.args:
-            if each.case == "に":
-                each.role = CAUSER
-        return
-    acts = predicate.words[-1].tag == ACTION
-    if acts and "に" not in cases:
-        return  # 処理を完了させる is 処理を完了する
-    for each in predicate.args:
-        if each.role == Role.AGENT:
-            each.role = CAUSER
-        elif each.case == ("に" if "を" in cases and "に" in cases else "を"):
-            each.role = Role.AGENT
