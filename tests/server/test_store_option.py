@@ -11,6 +11,7 @@ import typer
 from typer.testing import CliRunner
 
 from support.postgres import LOCKED, PASSWORD, at, database, migrated, psycopg, through
+from totonoe_core.helper.child import child_environment
 from totonoe_server.life import config
 from totonoe_server.life.daemon import StartupError
 from totonoe_server.tools import store as commands
@@ -133,6 +134,12 @@ def test_wrong_or_missing_password_is_refused_and_not_shown(
     file.chmod(0o600)
     # The password is right: what it refuses now is a right of the user.
     assert "password" not in refusal(f"{locked}&passfile={file}")
+
+
+def test_helper_processes_do_not_get_the_password(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PGPASSWORD", PASSWORD)
+    assert "PATH" in child_environment()
+    assert PASSWORD not in child_environment().values()
 
 
 def test_database_of_another_application_is_refused_and_left_alone(run: Any) -> None:

@@ -56,6 +56,7 @@ class StoredBook:
     waits = True
 
     def __init__(self, connect: Callable[[], AccessRow], name: str) -> None:
+        self.name = name
         self.place = f"the database {name}"
         self._connect = connect
         self._row: AccessRow | None = None

@@ -297,7 +297,7 @@ class Daemon:
     def _kept_at(self) -> dict[str, str]:
         """Where the collections are, for the log."""
         if isinstance(self.gate.book, StoredBook):
-            return {"store": self.gate.book.place, "derived": str(self.local_dir)}
+            return {"store": self.gate.book.name, "derived": str(self.local_dir)}
         return {"data_dir": str(self.settings.data_dir)}
 
     async def _serve(self, engine: Engine, process: Process) -> None:
