@@ -106,7 +106,7 @@ class Parse:
 
     def _step(self, at: int, tag: str) -> int:
         """Read what begins at a token; return where the next begins."""
-        if tag in NOMINAL or (tag == "R" and self._tag(at + 1) in tuple("A#Q")):
+        if tag in NOMINAL or (tag == "R" and self._tag(at + 1) in {"A", "#", "Q"}):
             return self._nominal(at)
         if tag == "X":
             return self._auxiliary(at)
@@ -201,11 +201,11 @@ class Parse:
             if tag in "NM#":
                 if head >= 0 and (
                     self._is_time(at) != self._is_time(head)
-                    or (tag == "#" and self._tag(at + 1) in tuple("NMA"))
+                    or (tag == "#" and self._tag(at + 1) in {"N", "M", "A"})
                 ):
                     break
                 self.kept[at] = True
-                if tag == "#" and (head >= 0 or self._tag(at + 1) in tuple("NMA")):
+                if tag == "#" and (head >= 0 or self._tag(at + 1) in {"N", "M", "A"}):
                     if head < 0 and self._time_alone(at):
                         return at, at + 1, False
                     pending.append(at)
@@ -226,7 +226,7 @@ class Parse:
                 if self._stands_alone(at):
                     head, at = pending.pop(), at + 1
                     break
-            elif tag == "R" and self._tag(at + 1) in tuple("A#Q"):
+            elif tag == "R" and self._tag(at + 1) in {"A", "#", "Q"}:
                 self.kept[at] = True
                 self.role[at], self.head[at] = Role.ADVERB, at + 1
             elif tag == "T" or (
@@ -294,7 +294,7 @@ class Parse:
 
     def _time_alone(self, at: int) -> bool:
         """Return whether a date is no modifier of the noun behind it ("the 9:30 train")."""
-        if not self._is_time(at) or self._tag(at - 1) in tuple("T$QA"):
+        if not self._is_time(at) or self._tag(at - 1) in {"T", "$", "Q", "A"}:
             return False
         return bool(self._prep) or self._tag(at - 1) in (".", ",")
 
@@ -303,7 +303,7 @@ class Parse:
         here = self._here
         subject = here.subjects[-1] if here.subjects else here.noun
         before = self._last_content(start)
-        if self._joined and here.complement >= 0 and self._tag(before) in tuple("C,"):
+        if self._joined and here.complement >= 0 and self._tag(before) in {"C", ","}:
             self._joined = False
             joined = here.complement
             self.role[head], self.head[head] = self.role[joined], self.head[joined]
@@ -414,7 +414,7 @@ class Parse:
             here.be = True
             self._existential |= at > 0 and self.tokens[at - 1].form == "there"
         elif form in HAVE:
-            if self._tag(at + 1) == "I" or following not in tuple("DGXV"):
+            if self._tag(at + 1) == "I" or following not in {"D", "G", "X", "V"}:
                 here.tense = "past" if form == "had" else here.tense
                 token.lemma = "have"
                 return self._set_predicate(at, here)
@@ -427,7 +427,7 @@ class Parse:
                 here.modality, here.denials = closed.OPTIONAL, here.denials - 1
         elif form in ("want", "must", "should", "can", "will", "could"):
             here.modality = {"will": "", "could": "can"}.get(form, form)
-        elif form in DO and following not in tuple("VOX") and not self.asks:
+        elif form in DO and following not in {"V", "O", "X"} and not self.asks:
             here.tense = "past" if form == "did" else here.tense
             token.lemma = "do"
             return self._set_predicate(at, here)
@@ -478,7 +478,7 @@ class Parse:
         if tag == "G" and opens and self._verb_ahead(at):
             here.subjects.append(at)  # "Deleting it helped"
             return self._set_predicate(at, self._open(_Clause("ger", outer=here)))
-        past = opens and self._tag(at + 1) in tuple("T$M")  # "Fixed the leak"
+        past = opens and self._tag(at + 1) in {"T", "$", "M"}  # "Fixed the leak"
         behind_by = at + 1 < len(self.tokens) and self.tokens[at + 1].form == "by"
         if here.subjects and not here.told and not behind_by and not self._verb_ahead(at):
             past = True
@@ -486,7 +486,7 @@ class Parse:
             here.tense = here.tense or "past"
             return self._set_predicate(at, here)
         waits = here.told and here.outer is not None and not here.outer.told
-        if tag == "D" and waits and self._tag(at + 1) in tuple("T$OM#QP"):
+        if tag == "D" and waits and self._tag(at + 1) in {"T", "$", "O", "M", "#", "Q", "P"}:
             here = self._next_clause()  # "A man who is tall opened the door"
             here.tense = here.tense or "past"
             return self._set_predicate(at, here)
@@ -536,13 +536,13 @@ class Parse:
             self._prep, self._prep_at, self._joined = "like", at, False
             self.denied[at] = 1
             return
-        if here.predicate >= 0 and following in tuple("X.,CISP"):
+        if here.predicate >= 0 and following in {"X", ".", ",", "C", "I", "S", "P"}:
             phrasal = f"{self.tokens[here.predicate].lemma} {form}"
             if words.is_listed(phrasal):  # "turn the light off"
                 self.tokens[here.predicate].lemma = phrasal
                 self.carried.add(at)
                 return
-        particle = following in tuple("X.,CISPR")
+        particle = following in {"X", ".", ",", "C", "I", "S", "P", "R"}
         if form in ("on", "in") and particle and self._after_be(at):  # "dark mode is on"
             self._adverb(at)
             return
@@ -551,7 +551,9 @@ class Parse:
                 self._adverb(at)
             if particle:
                 return
-        elif following in tuple("X.,CIS") or (form == "of" and self._tag(at - 1) in ("Q", "-")):
+        elif following in {"X", ".", ",", "C", "I", "S"} or (
+            form == "of" and self._tag(at - 1) in ("Q", "-")
+        ):
             return  # "none of the tests"
         self._prep, self._prep_at = closed.PREPOSITIONS.get(form, form), at
         self._joined = False
@@ -622,7 +624,7 @@ class Parse:
                 self.light[at] = True
                 self._adverb(at)
             here.denials += 1
-        elif following in tuple("QAR") and (
+        elif following in {"Q", "A", "R"} and (
             following == "Q" or (here.predicate >= 0 and not here.be)
         ):
             self.denied[at + 1] += 1
