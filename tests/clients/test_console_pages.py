@@ -127,7 +127,7 @@ def test_another_collection_is_chosen_and_every_page_keeps_it(
     assert f"zz-{desk.collection} : The other one." in shown.text
     for path in (
         *("", "/search", "/search?q=lamp", "/timeline", "/health", "/health?audit=yes"),
-        *("/health/plan", "/answered", "/repeats", "?agent=x", f"/m/{third}"),
+        *("/health/plan", "/answered", "/repeats", "/waiting", "?agent=x", f"/m/{third}"),
         *(f"/op/{edited.revision}", f"/same?a={first}&b={second}", f"/why?q=lamp&id={third}"),
         *("/collections", "/m/mem_00000000000000ff", "/nowhere"),
     ):
@@ -380,6 +380,29 @@ def test_exact_repeats_are_shown_and_closed_as_one_operation(desk: Desk) -> None
     assert "Closed 2 exact repeats" in done.text
     assert sum(desk.status(one) is Status.ACTIVE for one in (first, *others)) == 1
     assert "Taken back: CleanUpDuplicates" in desk.page.submit(desk.page.get("/"), "/undo").text
+
+
+def test_what_waits_for_a_review_is_confirmed_or_rejected_and_taken_back(desk: Desk) -> None:
+    assert "Nothing waits." in desk.page.get("/waiting").text
+    desk.bo.update_collection(desk.collection, guard=GuardPolicy(review_from="external"))
+    first = desk.remember("The museum opens at nine.", source="external")
+    second = desk.remember("The library closes at six.", source="external")
+    page = desk.page.get("/waiting")
+    assert "2 memories." in page.text and "Source: external" in page.text
+    done = desk.page.submit(page, "/waiting", f"Confirm {first}")
+    assert "Confirmed: The museum opens at nine." in done.text
+    assert desk.status(first) is Status.ACTIVE
+    late = desk.page.submit(page, "/waiting", f"Reject {first}")
+    assert late.status == 409
+    done = desk.page.submit(done, "/waiting", f"Reject {second}")
+    assert "Rejected: The library closes at six." in done.text
+    assert desk.status(second) is Status.FORGOTTEN
+    assert "Taken back: Review" in desk.page.submit(desk.page.get("/"), "/undo").text
+    assert desk.status(second) is Status.PENDING
+    desk.bo.remember("The library closes at six.")
+    told = desk.page.submit(desk.page.get("/waiting"), "/waiting", f"Confirm {second}")
+    assert "Nothing was done" in told.text and "says that already" in told.text
+    assert desk.page.post("/waiting", {"id": second, "answer": "keep"}).status == 403
 
 
 def test_keys_are_switched_off_for_the_session(desk: Desk) -> None:

@@ -531,6 +531,7 @@ def paths(desk: Desk) -> list[str]:
         "/?agent=nobody",
         "/answered",
         "/repeats",
+        "/waiting",
         f"/same?a={pair[0]}&b={pair[1]}",
         "/search",
         "/search?q=cat+sofa&agent=bo",

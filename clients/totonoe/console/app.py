@@ -16,7 +16,15 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from totonoe.console import guard, limits
-from totonoe.console.pages import collections, health, memory, review, search, timeline
+from totonoe.console.pages import (
+    collections,
+    health,
+    memory,
+    review,
+    search,
+    timeline,
+    waiting,
+)
 from totonoe.console.sessions import Logins, Sessions
 from totonoe.console.settings import Settings
 from totonoe.console.view import Form, View
@@ -101,7 +109,7 @@ def make_app(settings: Settings, logins: Logins, sessions: Sessions | None = Non
                 before + (path if path != "/" else "") or "/", _bound(page, view), methods=[method]
             )
             for before in ("", "/c/{collection}")
-            for module in (review, memory, search, timeline, health, collections)
+            for module in (review, waiting, memory, search, timeline, health, collections)
             for method, path, page in module.ROUTES
         ),
     ]

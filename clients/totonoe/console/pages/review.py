@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 REASON = "console"
 ANSWER_KINDS = ("Resolve", "Dismiss", "Merge", "CleanUpDuplicates")
 """Operations that answer whether memories say the same."""
+_ANSWERED_KINDS = (*ANSWER_KINDS, "Review")
 _WINNERS_READ = 10
 _TOOK = {
     Answer.SAME: "Same: they are one now.",
@@ -242,7 +243,7 @@ async def answered(view: View, request: Request) -> Response:
     """Show answers of everybody, newest first, each with its undo."""
     form = Form.asked(request)
     page = await view.client.operations(
-        kinds=ANSWER_KINDS, page_size=limits.PAGE_ROWS, page_token=form.text("page")
+        kinds=_ANSWERED_KINDS, page_size=limits.PAGE_ROWS, page_token=form.text("page")
     )
     found = await read(view.client, [one for op in page.operations for one in op.memory_ids[:2]])
     return view.page(request, "answered", page=page, memories=found)
