@@ -287,7 +287,8 @@ class TestUncertain:
     ) -> None:
         known, answer = self.said(store, memory, text)
         assert (answer.superseded_ids, answer.guard.maybe_replaced_ids) == ((), (known,))
-        assert [(one.target_id, one.type) for one in answer.links] == [(known, LinkType.UPDATES)]
+        links = [(one.target_id, one.type) for one in answer.links]
+        assert links == [(known, LinkType.UPDATES), (known, LinkType.MAY_REPLACE)]
         assert store.one(known).status is Status.ACTIVE
 
     @pytest.mark.parametrize(
