@@ -126,21 +126,24 @@ def test_coverage_with_neighbours_equals_twin(seed: int) -> None:
     query = dict.fromkeys([*words[:7], "unknown"], 1.0) | {"w1": 0.2}
     mask = rng.random(60) < 0.7
     involved = rng.permutation(np.flatnonzero(mask))
-    asked, shares = len(involved) // 2, np.array([0.5, 0.5, 0.25])
-    near = rng.integers(-1, len(involved), (asked, 3)).astype(np.int32)
-    found = context_coverage(index, query, mask, involved, near, shares)
+    asked, shares = len(involved) // 2, np.array([0.5, 0.5, 0.25, 0.25])
+    # Threads of seven along the involved ones.
+    near = np.full((len(involved), 4), -1, np.int32)
     by_slot: list[dict[int, float]] = [{} for _ in texts]
-    for place in range(asked):
-        for other, share in zip(near[place].tolist(), shares.tolist(), strict=True):
-            if other >= 0:
-                kept = by_slot[involved[place]]
-                kept[int(involved[other])] = max(share, kept.get(int(involved[other]), 0.0))
+    for place in range(len(involved)):
+        for column, step in enumerate((-1, 1, -2, 2)):
+            other = place + step
+            if 0 <= other < len(involved) and other // 7 == place // 7:
+                near[place, column] = other
+                by_slot[involved[place]][int(involved[other])] = float(shares[column])
+    found = context_coverage(index, query, mask, involved, asked, near, shares)
     expected = oracles_joins.context_coverage(texts, mask.tolist(), query, by_slot)
     np.testing.assert_allclose(found, [expected[slot] for slot in involved[:asked]], rtol=1e-12)
-    nobody = np.full((asked, 3), -1, np.int32)
-    alone = context_coverage(index, query, mask, involved, nobody, shares)
+    nobody = np.full_like(near, -1)
+    alone = context_coverage(index, query, mask, involved, asked, nobody, shares)
     _, coverage = bm25(index, query, counts, mask)
     np.testing.assert_array_equal(alone, coverage[involved[:asked]])
+    assert (found > alone).any()
 
 
 TALK = (

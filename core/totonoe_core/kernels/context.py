@@ -35,7 +35,7 @@ Int64 = npt.NDArray[np.int64]
         float64_in,
         int32_out,
         uint8_out,
-        uint8_out,
+        float64_out,
         float64_out,
     ),
     exact=True,
@@ -51,7 +51,7 @@ def context_into(
     shares: Float64,
     slots: Int32,
     counts: UInt8,
-    held: UInt8,
+    held: Float64,
     coverage: Float64,
 ) -> None:
     """Coverage of memories in which a term of a neighbour counts in part.
@@ -66,18 +66,19 @@ def context_into(
         As `bm25_into` takes them.
     places : int32[n]
         Place of each slot among the w involved ones, -1 for all others.
-    near : int32[c, r]
-        Places of the neighbours of the first c involved slots, -1 for none.
+    near : int32[w, r]
+        Places of each one's neighbours, -1 for none. Nearness is mutual, in the same column or in
+        one of the same share.
     shares : float64[r]
-        What a term of the neighbour in each column counts, 0 to 1.
+        What a term of the neighbour in each column counts, above 0 and below 1.
     slots, counts : int32[max(limits)], uint8[max(limits)]
         Scratch.
-    held : uint8[w]
+    held : float64[w]
         Zero; is zero again afterwards.
     coverage : float64[c]
-        Zero; receives the coverage, 0 to 1.
+        Zero; receives the coverage of the first c involved slots, 0 to 1.
     """
-    live = 0
+    live, size = 0, coverage.shape[0]
     for slot in range(mask.shape[0]):
         live += mask[slot] != 0
     live = max(1, live)
@@ -86,24 +87,30 @@ def context_into(
         found = read_postings(pool, heads[term], limits[term], mask, slots, counts)
         idf = factors[term] * np.log1p((live - found + 0.5) / (found + 0.5))
         total += idf
-        holders = 0
         for at in range(found):
             if places[slots[at]] >= 0:
-                held[places[slots[at]]] = 1
-                holders += 1
-        if holders == 0:
-            continue
-        for place in range(near.shape[0]):
-            share = np.float64(held[place])
-            if share == 0.0:
-                for column in range(near.shape[1]):
-                    other = near[place, column]
-                    if other >= 0 and held[other]:
-                        share = max(share, shares[column])
-            coverage[place] += idf * share
+                held[places[slots[at]]] = 1.0
+        # From those that hold it, since most memories are near none.
         for at in range(found):
-            if places[slots[at]] >= 0:
-                held[places[slots[at]]] = 0
+            place = places[slots[at]]
+            for column in range(near.shape[1] if place >= 0 else 0):
+                other = near[place, column]
+                if other >= 0:
+                    held[other] = max(held[other], shares[column])
+        for at in range(found):
+            place = places[slots[at]]
+            if place < 0:
+                continue
+            if place < size:
+                coverage[place] += idf * held[place]
+            held[place] = 0.0
+            for column in range(near.shape[1]):
+                other = near[place, column]
+                # One that holds the term has its own turn.
+                if other >= 0 and held[other] < 1.0:
+                    if other < size:
+                        coverage[other] += idf * held[other]
+                    held[other] = 0.0
     if total > 0.0:
-        for place in range(near.shape[0]):
+        for place in range(size):
             coverage[place] /= total

@@ -164,8 +164,8 @@ def _warm_up_postings(
     factors = np.ones(1)
     args = (factors, counts, mask, slots, frequencies, weight, coverage)
     bm25.bm25_into(pool, heads[:1], one, *args)
-    near, held = np.zeros((2, 1), np.int32), np.zeros(2, np.uint8)
-    scratch = (slots, frequencies, held)
+    near = np.zeros((2, 1), np.int32)
+    scratch = (slots, frequencies, np.zeros(2))
     context.context_into(
         pool, heads[:1], one, factors, mask, counts, near, factors, *scratch, weight
     )

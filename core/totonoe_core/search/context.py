@@ -91,12 +91,11 @@ class Context:
 
     def __init__(self, view: View, threads: Threads, slots: NDArray[np.int64]) -> None:
         self._view = view
-        near = threads.near(slots)
-        rest = np.setdiff1d(near, np.append(slots, -1))
+        rest = np.setdiff1d(threads.near(slots), np.append(slots, -1))
         self._rest, self._involved = rest, np.append(slots, rest)
         places = np.full(view.count + 1, -1, np.int32)
         places[self._involved] = np.arange(len(self._involved))
-        self._near = places[near]
+        self._count, self._near = len(slots), places[threads.near(self._involved)]
 
     def cosines(self, query: NDArray[np.float32], own: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return cosines, each raised to a neighbour's by the share of that; 0 at least.
@@ -107,7 +106,7 @@ class Context:
         # The last place stands for no neighbour.
         every = np.clip(np.concatenate((own, rest, (0.0,))), 0.0, 1.0)
         own = every[: len(own), np.newaxis]
-        lent = _SHARES * (every[self._near] - own)
+        lent = _SHARES * (every[self._near[: self._count]] - own)
         raised: NDArray[np.float64] = own[:, 0] + np.maximum(lent, 0.0).max(axis=1)
         return raised
 
@@ -115,7 +114,9 @@ class Context:
         self, index: InvertedIndex, terms: Mapping[str, float], mask: Mask
     ) -> NDArray[np.float64]:
         """Return the term coverage of the slots, 0..1: see `context_coverage`."""
-        return context_coverage(index, terms, mask, self._involved, self._near, _SHARES)
+        return context_coverage(
+            index, terms, mask, self._involved, self._count, self._near, _SHARES
+        )
 
 
 def context_coverage(
@@ -123,6 +124,7 @@ def context_coverage(
     terms: Mapping[str, float],
     mask: Mask,
     involved: NDArray[np.int64],
+    count: int,
     near: NDArray[np.int32],
     shares: NDArray[np.float64],
 ) -> NDArray[np.float64]:
@@ -133,16 +135,16 @@ def context_coverage(
 
     Parameters
     ----------
-    involved : int64[w]
-        The slots, and after them those of their neighbours; each once.
-    near : int32[c, r]
-        For the first c of them the places of their neighbours among all, -1 for none.
+    involved, count : int64[w], int
+        The slots, and after the first `count` those of their neighbours; each once.
+    near : int32[w, r]
+        Places of each one's neighbours among all, -1 for none; nearness is mutual.
     shares : float64[r]
         What a term of the neighbour in each column counts.
 
     Returns
     -------
-    float64[c]
+    float64[count]
     """
     heads, sizes, pool = index.find(hashes_of(terms, index.key))
     factors = np.fromiter(terms.values(), np.float64, len(terms))
@@ -150,7 +152,7 @@ def context_coverage(
     slots, counts = np.empty(longest, np.int32), np.empty(longest, np.uint8)
     places = np.full(len(mask), -1, np.int32)
     places[involved] = np.arange(len(involved), dtype=np.int32)
-    held, coverage = np.zeros(len(involved), np.uint8), np.zeros(len(near))
+    held, coverage = np.zeros(len(involved)), np.zeros(count)
     passing = mask.view(np.uint8)
     context_into(
         pool, heads, sizes, factors, passing, places, near, shares, slots, counts, held, coverage
