@@ -15,7 +15,7 @@ from totonoe_core.kernels.jaccard import jaccard_pair
 
 SEED = 20_241_103
 COUNT = 150
-PARTS = [0.7, 0.1, 0.05, 0.03, 0.02, 0.1]  # of each status, and retired
+PARTS = [0.65, 0.1, 0.05, 0.05, 0.03, 0.02, 0.1]  # of each status, and retired
 
 
 @pytest.fixture
