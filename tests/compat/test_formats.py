@@ -28,6 +28,7 @@ from totonoe_core.store.sqlite.store import SqliteStore
 DATA = Path(__file__).parent / "data"
 FORMATS = sorted(int(path.name.split("-")[1]) for path in DATA.glob("format-*"))
 DISMISSALS_TOLD_SINCE = 7
+RECALLERS_TOLD_SINCE = 9
 SINCE_4 = [one for one in FORMATS if one >= 4]
 """Those whose directories hold a private memory with an external id."""
 
@@ -76,9 +77,15 @@ def content_of(path: Path) -> dict[str, list[Any]]:
 
 
 def told_now(old: Old) -> dict[str, Any]:
-    """What is told now, without the changes that Watch did not name when the data was made."""
+    """What is told now, without what was not told when the data was made."""
     with old.opened() as store:
         now = told(store)
+    if old.format < RECALLERS_TOLD_SINCE:
+        for agent in ("anna", "ben"):
+            histories = now[agent]["histories"].values()
+            own = [one.pop("recallers", ()) for one in histories]
+            others = [one.pop("other_recall_count", 0) for one in histories]
+            assert (any(own), any(others)) == (agent == "anna", agent == "ben")
     if old.format >= DISMISSALS_TOLD_SINCE:
         return now
     for agent in ("anna", "ben"):
