@@ -451,4 +451,4 @@ def test_inspector_finds_no_fault_in_the_schemas(daemon: RunningServer, tmp_path
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    assert len(json.loads(done.stdout)["tools"]) == 13
+    assert len(json.loads(done.stdout)["tools"]) == 14
