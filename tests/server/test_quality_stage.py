@@ -306,6 +306,13 @@ def test_system_of_the_current_directory_is_found(
         (["--stage", "--level", "turn"], "stands alone"),
         (["--stage", "--form", "locomo"], "stands alone"),
         (["--stage", "--limit", "1", "--system", "bench.stage.mem0_oss:Mem0"], "mem0"),
+        (
+            [
+                *("--stage", "--limit", "1", "--system"),
+                "bench.stage.mcp_memory_service:McpMemoryService",
+            ],
+            "mcp-memory-service",
+        ),
         (["--system", "a:b", "--probe"], "needs --stage"),
         (["--stage", "--system", "a"], "must be MODULE:NAME"),
         ([], "name a file, --probe or --stage"),
