@@ -92,7 +92,7 @@ test-postgres: $(VENV)/.kernels
 		known merging near neighbors races recalled_by replaying resolve sessions shown superseding tidying tombstones \
 		undo_conflicts undoing why_not words_only)) tests/core/test_postgres.py tests/core/test_postgres_faults.py \
 		tests/fault/test_postgres_crash.py \
-		tests/server/test_store_option.py tests/server/test_two_daemons.py
+		tests/server/test_store_option.py tests/server/test_store_copy.py tests/server/test_two_daemons.py
 
 soak: $(VENV)/.dev soak-typescript
 	$(BIN)/python -m pytest -m soak --timeout 3600 --ignore tests/e2e/test_load.py --ignore tests/e2e/test_dist.py

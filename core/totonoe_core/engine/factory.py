@@ -9,8 +9,8 @@ import hashlib
 import subprocess
 import sys
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,21 +20,26 @@ from totonoe_core.base.clock import system_clock
 from totonoe_core.domain.snapshots import NO_SCHEDULE, SnapshotSchedule
 from totonoe_core.kernels import cache
 from totonoe_core.store import directories
+from totonoe_core.store.copying import Copied, Copying
 from totonoe_core.store.postgres import address
 from totonoe_core.store.records import Examined
 from totonoe_core.store.sqlite.accepting import accept_catalogue_loss, accept_loss
 from totonoe_core.store.sqlite.copies_inspection import inspect_copies
+from totonoe_core.store.sqlite.copying import SqliteSide
 from totonoe_core.store.sqlite.inspection import Inspected, inspect
 from totonoe_core.store.sqlite.lockfile import DataDirBusy, DataDirLock
 from totonoe_core.store.sqlite.snapshot import examine, sha256_of
 from totonoe_core.store.sqlite.store import SqliteStore
 
 __all__ = [
+    "Copied",
+    "Copying",
     "DataDir",
     "Database",
     "EngineSettings",
     "Inspected",
     "compile_kernels",
+    "copying",
     "database_name",
     "examine_snapshot",
     "prepare_kernels",
@@ -47,6 +52,7 @@ if TYPE_CHECKING:
     from totonoe_core.engine.catalog.rebuilding import Rebuilt
     from totonoe_core.engine.embedded import EmbeddedEngine
     from totonoe_core.judging import JudgingService
+    from totonoe_core.store.copying import Side
     from totonoe_core.store.postgres.access import AccessRow
     from totonoe_core.store.seam import Store
 
@@ -173,6 +179,10 @@ class DataDir:
         with directories.private():
             return adopt(SqliteStore(self.path).copies, file)
 
+    def side(self) -> Side:
+        """Open it as one side of a copy. Raises `CommitsLost`, `Corruption`, `ReadOnly`."""
+        return SqliteSide(self.path)
+
     def open(
         self,
         embedding: EmbeddingService | None,
@@ -202,10 +212,12 @@ class Database:
     def __init__(self, url: str, *, pooled: bool = False) -> None:
         from totonoe_core.store.postgres import connecting, session, store
         from totonoe_core.store.postgres.access import AccessRow
+        from totonoe_core.store.postgres.copying import PostgresSide
 
         self._url, self._pooled = url, pooled
         self._connecting, self._store = connecting, store.PostgresStore
         self._session, self._access = session.Session, AccessRow
+        self._side = PostgresSide
         self._lock: DataDirLock | None = None
 
     def look(self) -> None:
@@ -227,6 +239,10 @@ class Database:
         self.look()
         connect = self._connecting.connector(self._url, self._pooled)
         return self._access(self._session(connect, ""))
+
+    def side(self) -> Side:
+        """Open it as one side of a copy. Raises as `look`."""
+        return self._side(self._url)
 
     def lock(self, parent: Path, holder: str) -> Path:
         """Take a directory below `parent` that no other daemon of this machine has; return it.
@@ -289,6 +305,20 @@ def _opened(
         verify=Pace(settings.verify_interval_h, settings.verify_share),
         snapshot_schedule=settings.snapshot_schedule,
     )
+
+
+@contextmanager
+def copying(source: DataDir | Database, target: DataDir | Database) -> Iterator[Copying]:
+    """Open both sides of a copy, and close them at the end. A data directory must be locked.
+
+    Raises as `DataDir.side` and `Database.side`.
+    """
+    with (
+        directories.private(),
+        closing(source.side()) as one,
+        closing(target.side()) as other,
+    ):
+        yield Copying(one, other)
 
 
 def examine_snapshot(file: Path) -> tuple[Examined, str]:

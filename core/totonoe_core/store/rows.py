@@ -56,8 +56,8 @@ MEMORY_COLUMNS = (
 )
 
 
-def crc(values: Row) -> int:
-    """Return the crc32 of a row's columns, each with its length so that neighbours cannot mix."""
+def encoded(values: Row) -> bytes:
+    """Return the bytes of a row's columns, each with its length so that neighbours cannot mix."""
     parts = []
     for value in values:
         kind = type(value)
@@ -70,7 +70,12 @@ def crc(values: Row) -> int:
             data = repr(value + 0.0 if kind is float else value).encode()
         parts.append(len(data).to_bytes(4, "little"))
         parts.append(data)
-    return zlib.crc32(b"".join(parts))
+    return b"".join(parts)
+
+
+def crc(values: Row) -> int:
+    """Return the crc32 of a row's columns."""
+    return zlib.crc32(encoded(values))
 
 
 def seal(values: Row) -> Row:

@@ -402,10 +402,15 @@ class Daemon:
 
 def database_of(settings: Settings) -> Database:
     """The database that the settings name. Raises `StartupError` without the extra `postgres`."""
+    return database_at(settings.store, pooled=settings.store_pooler)
+
+
+def database_at(url: str, *, pooled: bool) -> Database:
+    """The database of an address. Raises `StartupError` without the extra `postgres`."""
     from totonoe_core.engine.factory import Database
 
     try:
-        return Database(settings.store, pooled=settings.store_pooler)
+        return Database(url, pooled=pooled)
     except ImportError as error:
         raise StartupError(
             "store needs packages that are not installed: pip install 'totonoe[postgres]'"

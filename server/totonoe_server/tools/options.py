@@ -128,11 +128,16 @@ def data_dir_of(given: Path | None) -> Path:
 
 def database_of(settings: Settings) -> Database:
     """The database that settings name. Raises `SettingsError` without the extra `postgres`."""
+    return database_at(settings.store, pooled=settings.store_pooler)
+
+
+def database_at(url: str, *, pooled: bool) -> Database:
+    """The database of an address. Raises `SettingsError` without the extra `postgres`."""
     from totonoe_server.life.config import SettingsError
-    from totonoe_server.life.daemon import StartupError, database_of
+    from totonoe_server.life.daemon import StartupError, database_at
 
     try:
-        return database_of(settings)
+        return database_at(url, pooled=pooled)
     except StartupError as error:
         raise SettingsError(str(error)) from None
 

@@ -1,4 +1,4 @@
-"""`totonoe store migrate`: the tables of the database that daemons share."""
+"""`totonoe store`: the tables of the database that daemons share, and copies into it and back."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from totonoe_server.tools import options
+from totonoe_server.tools import options, store_copy
 
 if TYPE_CHECKING:
     from totonoe_server.life.config import Settings
@@ -19,6 +19,7 @@ def register(app: typer.Typer) -> None:
         no_args_is_help=True, help="Look after the database that daemons share (`serve --store`)."
     )
     group.command("migrate")(migrate)
+    group.command("copy")(store_copy.copy)
     app.add_typer(group, name="store")
 
 

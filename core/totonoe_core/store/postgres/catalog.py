@@ -201,6 +201,36 @@ class Catalog:
                 session.end("ROLLBACK")
             raise
 
+    def every_collection(self) -> list[rows.Row]:
+        """Return (uid, name, deleted_us) of all collections, deleted ones too."""
+        return self._collections("true")
+
+    def every_operation(self) -> list[rows.Row]:
+        """Return (revision, operation id, agent, kind, uid, digest, answer, time us) of all."""
+        return self._operations("true ORDER BY revision")
+
+    def take(self, listed: Sequence[rows.Row], operations: Sequence[rows.Row]) -> None:
+        """List collections of another store with its operations, in a transaction of the caller.
+
+        The operations get the next revisions here. Raises `AlreadyExists` if a daemon gave a name
+        or an operation id away meanwhile.
+        """
+        session = self._session
+        before = int(session.execute("SELECT revision FROM catalogue FOR UPDATE").get)
+        try:
+            for one in listed:
+                session.execute(
+                    "INSERT INTO catalogue_collection (uid, name, deleted_us, crc) "
+                    "VALUES (?, ?, ?, ?)",
+                    rows.seal(one),
+                )
+            for revision, kept in enumerate(operations, before + 1):
+                self._put_operation((revision, *kept[1:]))
+        except pg.UniqueViolation as error:
+            taken = ", ".join(one[1] for one in listed)
+            raise AlreadyExists("COLLECTION_EXISTS", kind="collection", name=taken) from error
+        session.execute("UPDATE catalogue SET revision = ?", (before + len(operations),))
+
     # -- Rows, each checked against its crc
 
     def _collections(self, where: str, *values: object) -> list[rows.Row]:

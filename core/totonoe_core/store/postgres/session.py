@@ -134,6 +134,21 @@ class Session:
         for row in rows:
             self.write(query, row)
 
+    def copy_in(self, table: str, columns: str, rows: Iterable[Sequence[object]]) -> None:
+        """Write new rows of the collection to a table, within a transaction.
+
+        Raises as `execute`, and `psycopg.Error` for a row that the server refuses.
+        """
+        try:
+            with (
+                self._connection.cursor() as cursor,
+                cursor.copy(f"COPY {table} (uid, {columns}) FROM STDIN".encode()) as copy,
+            ):
+                for row in rows:
+                    copy.write_row((self.uid, *row))
+        except psycopg.Error as error:
+            raise typed(error) from error
+
     def begin(self, how: str = "") -> None:
         """Begin a transaction."""
         self.execute(f"BEGIN {how}")

@@ -40,7 +40,7 @@ COPY: Final = "snapshots/catalog.db"
 TEMPORARY, NEW = ".tmp", ".new"
 """Suffixes after the uid: a directory that is being restored; the mark of a new collection."""
 PURGE = "PurgeCollection"
-_REBUILD: Final = "make it anew from the collections: totonoe catalogue rebuild"
+REBUILD: Final = "make it anew from the collections: totonoe catalogue rebuild"
 
 
 def is_sound(path: Path) -> bool:
@@ -81,7 +81,7 @@ class Catalog:
         try:
             self._connection = open_writer(path, CATALOG, evidence=evidence, create=True)
         except Corruption as error:
-            message = f"{error.message}; or {_REBUILD}"
+            message = f"{error.message}; or {REBUILD}"
             raise Corruption(error.reason, message, **error.details) from error
         self.loss = evidence.loss
         self._log = Log(self._connection, path)
@@ -120,10 +120,14 @@ class Catalog:
 
     def new_uid(self) -> str:
         uid = secrets.token_hex(8)
+        self.begin_new(uid)
+        return uid
+
+    def begin_new(self, uid: str) -> None:
+        """Make the directory of a collection that may not be listed yet. Raises `OSError`."""
         # The mark first: making the directory syncs both entries.
         (self._root / (uid + NEW)).touch(0o600)
         directories.make(self._root / uid)
-        return uid
 
     def drop_new(self, uid: str) -> None:
         shutil.rmtree(self._root / uid, ignore_errors=True)
@@ -169,7 +173,7 @@ class Catalog:
             raise Corruption(
                 "CORRUPT_ROW",
                 f"catalog.db is empty, but there are {len(lost)} collections on disk: "
-                f"bring the catalogue back from a copy, or {_REBUILD}",
+                f"bring the catalogue back from a copy, or {REBUILD}",
                 file="catalog.db",
             )
         return unknown
@@ -341,6 +345,30 @@ class Catalog:
         where = f"kind IN ({marks}) AND (? = '' OR operation_id = ?)"
         found = self._operations(where, *kinds, operation_id, operation_id)
         return [(row[2], row[6]) for row in found]
+
+    def every_collection(self) -> list[rows.Row]:
+        """Return (uid, name, deleted_us) of all collections, deleted ones too."""
+        return self._collections("")
+
+    def every_operation(self) -> list[rows.Row]:
+        """Return (revision, operation id, agent, kind, uid, digest, answer, time us) of all."""
+        return self._operations("1 ORDER BY revision")
+
+    def take(self, listed: Sequence[rows.Row], operations: Sequence[rows.Row]) -> None:
+        """List collections of another store with its operations, as one commit.
+
+        The operations get the next revisions here. Raises `ReadOnly`, `CommitsLost`.
+        """
+        with disk("the catalogue"), self._changing():
+            for one in listed:
+                self._connection.execute(
+                    "INSERT INTO collection (uid, name, deleted_us, crc) VALUES (?,?,?,?)",
+                    rows.seal(one),
+                )
+            for revision, one in enumerate(operations, self.revision() + 1):
+                self._put_operation((revision, *one[1:]))
+        for uid, _, _ in listed:
+            self._unmark(uid)
 
     # -- Rows, each checked against its crc
 

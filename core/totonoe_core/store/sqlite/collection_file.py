@@ -36,7 +36,7 @@ from totonoe_core.store.sqlite.scrub import Scrub
 from totonoe_core.store.sqlite.snapshot import Copies, FileCopy, disk
 
 _PUT_SETTING = "INSERT OR REPLACE INTO setting (key, value, crc) VALUES (?,?,?)"
-_CLEANING = "cleaning"  # setting: a purge is on disk, but its bytes may still be somewhere
+CLEANING = "cleaning"  # setting: a purge is on disk, but its bytes may still be somewhere
 _CLEAN_WAIT_MS = 200  # wait for readers that hold the WAL
 _CLEAN_STEPS_AT_CLOSE = 1000
 _GAPS_MAX = 1_000_000  # unused row numbers; a larger gap means a damaged number
@@ -184,7 +184,7 @@ class CollectionFile:
 
     def last_numbers(self) -> tuple[int, int, int]:
         # The rest of a purge that was interrupted by the end of the process.
-        self.to_clean = self.rows.setting(_CLEANING) is not None
+        self.to_clean = self.rows.setting(CLEANING) is not None
         row, count = self._connection.execute(
             "SELECT coalesce(max(row), 0), count(*) FROM memory"
         ).get
@@ -269,7 +269,7 @@ class CollectionFile:
     # -- Cleaning after a purge
 
     def note_purge(self) -> None:
-        self.put_setting(_CLEANING, "1", revision=0, before=None)
+        self.put_setting(CLEANING, "1", revision=0, before=None)
 
     def begin_cleaning(self) -> None:
         self.to_clean = True
@@ -313,7 +313,7 @@ class CollectionFile:
             connection.execute("PRAGMA shrink_memory")
             if done:
                 with self.transaction():
-                    self.drop_setting(_CLEANING)
+                    self.drop_setting(CLEANING)
                 self.to_clean = False
         except apsw.Error as error:
             _raise_typed(error)
