@@ -4,6 +4,7 @@ import { lstatSync } from "node:fs";
 import { connect } from "node:net";
 import { homedir, platform } from "node:os";
 import { join } from "node:path";
+import { PLACES_MAX } from "./places.js";
 
 export const DEFAULT_ADDRESS = "127.0.0.1:7766";
 export const TLS_SCHEME = "https://";
@@ -12,11 +13,29 @@ const PROBE_MS = 1_000;
 const HOST_PORT = /^(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9_.-]+):([0-9]{1,5})$/;
 
 /**
- * The address that is given, else the environment's; `undefined`: neither says one.
+ * The addresses that are given: of a text with commas each one, else the one that is given or the
+ * environment's; `undefined`: neither says one. Several are of daemons that share a store.
+ * `TOTONOE_ADDRESS` names one daemon: of several, which are its own, the first is taken.
  *
- * @throws RangeError if it is not `host:port`, `[ipv6]:port`, `https://host:port` or `unix:/path`.
+ * @throws RangeError if one is not `host:port`, `[ipv6]:port`, `https://host:port` or `unix:/path`, one
+ *   is there twice, or there are more than 16.
  */
-export function givenAddress(address: string | undefined): string | undefined {
+export function givenAddresses(address: string | undefined): readonly string[] | undefined {
+  if (typeof address !== "string" || !address.includes(",")) {
+    const one = givenAddress(address);
+    return one === undefined ? undefined : [one];
+  }
+  const parts = address.split(",").map((part) => part.trim());
+  if (parts.length > PLACES_MAX || new Set(parts).size < parts.length || parts.includes("")) {
+    throw new RangeError(
+      `address: got ${parts.length} addresses, allowed: 1 to ${PLACES_MAX} different ones, with commas`,
+    );
+  }
+  return parts.map((part) => givenAddress(part) as string);
+}
+
+/** One address that is given, else the environment's; `undefined`: neither says one. Throws RangeError. */
+function givenAddress(address: string | undefined): string | undefined {
   if (address !== undefined && typeof address !== "string") {
     throw new TypeError(`address: got a ${typeof address}, allowed: a string`);
   }

@@ -23,6 +23,7 @@ import { build, Internal, TotonoeError } from "./errors.js";
 import { fromItem } from "./failures.js";
 import { read } from "./mapping.js";
 import type * as models from "./models.js";
+import type { Places } from "./places.js";
 import { Attempts, checkedTimeoutMs, pause } from "./retry.js";
 
 const ITEMS_PER_MESSAGE_MAX = 64;
@@ -118,12 +119,16 @@ class Exchanges {
   readonly #caller: Caller;
   readonly #timeoutMs: number;
   readonly #signal: AbortSignal | undefined;
+  readonly #places: Places;
+  #place: number;
   #stream: Stream | undefined;
 
   constructor(caller: Caller, timeoutMs: number, signal: AbortSignal | undefined) {
     this.#caller = caller;
     this.#timeoutMs = timeoutMs;
     this.#signal = signal;
+    this.#places = caller.shared.connection.places;
+    this.#place = this.#places.pick();
   }
 
   /** One result for each item. Rejects if the stream failed and could not be opened again. */
@@ -132,7 +137,7 @@ class Exchanges {
     const attempts = new Attempts(this.#caller.shared.policy, this.#timeoutMs);
     for (;;) {
       this.#signal?.throwIfAborted();
-      this.#stream ??= new Stream(this.#caller, this.#signal);
+      this.#stream ??= new Stream(this.#caller, this.#place, this.#signal);
       let failure: TotonoeError;
       try {
         const answer = await this.#stream.exchange(message, attempts.remainingMs());
@@ -147,7 +152,8 @@ class Exchanges {
       this.close();
       const waitMs = attempts.waitMs(failure);
       if (waitMs === undefined) throw failure;
-      await pause(waitMs, this.#signal);
+      await pause(this.#places.after(this.#place, failure, waitMs), this.#signal);
+      this.#place = this.#places.pick();
     }
   }
 
@@ -166,12 +172,13 @@ class Stream {
   #send!: (message: RememberManyRequest | undefined) => void;
   #next!: Promise<RememberManyRequest | undefined>;
 
-  constructor(caller: Caller, signal: AbortSignal | undefined) {
+  constructor(caller: Caller, place: number, signal: AbortSignal | undefined) {
     this.#expect();
     const given = signal === undefined ? this.#abort.signal : AbortSignal.any([signal, this.#abort.signal]);
     const method = MemoryService.method.rememberMany;
     this.#answers = caller.shared.connection
-      .stream(method, given, undefined, undefined, this.#outgoing())
+      .at(place)
+      .then((transport) => transport.stream(method, given, undefined, undefined, this.#outgoing()))
       .then((answer) => answer.message[Symbol.asyncIterator]());
     // It is awaited with the first exchange; until then its failure is nobody's.
     this.#answers.catch(() => undefined);

@@ -6,11 +6,14 @@ import type { Connection } from "./connection.js";
 import { ClientClosed, type TotonoeError } from "./errors.js";
 import { fromCall } from "./failures.js";
 import { read, write, type Plain } from "./mapping.js";
+import { isBehind, type SeenRevisions } from "./places.js";
 import { Attempts, checkedTimeoutMs, pause, type CheckedPolicy } from "./retry.js";
 
 /** What clients of one connection share. */
 export interface Shared {
   connection: Connection;
+  /** What answers of several daemons showed; `undefined`: there is one daemon. */
+  seen: SeenRevisions | undefined;
   policy: CheckedPolicy;
   timeoutMs: number;
 }
@@ -75,26 +78,33 @@ export class Caller {
     method: DescMethodUnary<I, O>,
     { request, signal, timeoutMs }: Prepared,
   ): Promise<Plain<MessageShape<O>>> {
-    const { connection, policy } = this.shared;
+    const { connection, policy, seen } = this.shared;
     const attempts = new Attempts(policy, timeoutMs);
+    let behindCount = 0;
+    seen?.carry(method.input, request);
     for (;;) {
       signal?.throwIfAborted();
+      const place = connection.places.pick();
       let failure: TotonoeError;
       try {
-        const answer = await connection.unary(
+        const transport = await connection.at(place);
+        const answer = await transport.unary(
           method,
           signal,
           attempts.remainingMs(),
           undefined,
           request as never,
         );
+        seen?.note(method.input, request, answer.message);
         return read(method.output, answer.message);
       } catch (error) {
         failure = this.failure(error, signal);
       }
       const waitMs = attempts.waitMs(failure);
-      if (waitMs === undefined) throw failure;
-      await pause(waitMs, signal);
+      if (isBehind(failure)) behindCount += 1;
+      const behind = seen?.givesUp(method.input, request, behindCount) ?? false;
+      if (waitMs === undefined || behind) throw failure;
+      await pause(connection.places.after(place, failure, waitMs), signal);
     }
   }
 

@@ -13,6 +13,7 @@ import { draftRequest, remembered } from "./drafts.js";
 import { NotFound } from "./errors.js";
 import type * as models from "./models.js";
 import { Consolidating, Tidying, Watching } from "./courses.js";
+import { SeenRevisions } from "./places.js";
 import { checkedPolicy, checkedTimeoutMs, type RetryPolicy } from "./retry.js";
 import { reopened } from "./streams.js";
 import type { ReviewAnswer } from "./words.js";
@@ -23,7 +24,9 @@ export interface TotonoeOptions extends Proof {
   agentId?: string | undefined;
   /**
    * `host:port`, `https://host:port` (TLS) or `unix:/path`. Default: `TOTONOE_ADDRESS`, else the
-   * socket of this user's daemon where one answers, else `127.0.0.1:7766`.
+   * socket of this user's daemon where one answers, else `127.0.0.1:7766`. With commas several of them,
+   * of daemons that share a store: they are asked in turn, the next one where one is unavailable, and
+   * reads show at least what earlier answers showed.
    */
   address?: string | undefined;
   /** Where calls go that do not say; empty means `default`. */
@@ -46,7 +49,7 @@ const OPTIONS = ["agentId", "address", "collection", "timeoutMs", "retry", "tran
 const POLICIES = ["guard", "diversity", "decay", "retention", "blast", "tidy"] as const;
 
 /**
- * A connection to one daemon, made at the first call.
+ * A connection to a daemon, or to several that share a store; made at the first call.
  *
  * Every call rejects with a `TotonoeError`, or with a `TypeError` or `RangeError` for what cannot be
  * sent at all. It is tried again while the daemon is unavailable, until `timeoutMs` is over.
@@ -65,15 +68,11 @@ export class Totonoe implements AsyncDisposable {
     for (const name of Object.keys(options)) {
       if (!OPTIONS.includes(name)) throw new TypeError(`${name}: no such option, allowed: ${OPTIONS.join(", ")}`);
     }
-    shared ??= {
-      connection: new Connection(options.address, options, options.transport),
-      policy: checkedPolicy(options.retry),
-      timeoutMs: checkedTimeoutMs(options.timeoutMs ?? 30_000),
-    };
+    shared ??= sharedOf(options);
     this.#caller = new Caller(shared, text("agentId", options.agentId), text("collection", options.collection));
   }
 
-  /** Where the daemon is; empty before the first call if it is still to be looked for. */
+  /** Where the daemons are, with commas; empty before the first call if one is still to be looked for. */
   get address(): string {
     return this.#caller.shared.connection.address;
   }
@@ -213,7 +212,8 @@ export class Totonoe implements AsyncDisposable {
    */
   watch(options: models.WatchOptions = {}): AsyncGenerator<models.WatchEvent, void, undefined> {
     const { request, signal, timeoutMs } = this.#caller.prepare(MemoryService.method.watch.input, options);
-    return reopened(this.#caller, new Watching(request, this.#caller.shared.policy, timeoutMs), signal);
+    const { policy, seen } = this.#caller.shared;
+    return reopened(this.#caller, new Watching(request, policy, timeoutMs, seen !== undefined), signal);
   }
 
   // -- several memories together
@@ -390,6 +390,16 @@ export class Totonoe implements AsyncDisposable {
   async stats(options: models.CallOptions = {}): Promise<models.Stats> {
     return this.#caller.run(AdminService.method.stats, { ...options, collection: options.collection ?? "" });
   }
+}
+
+function sharedOf(options: TotonoeOptions): Shared {
+  const connection = new Connection(options.address, options, options.transport);
+  return {
+    connection,
+    seen: connection.places.count > 1 ? new SeenRevisions() : undefined,
+    policy: checkedPolicy(options.retry),
+    timeoutMs: checkedTimeoutMs(options.timeoutMs ?? 30_000),
+  };
 }
 
 function text(name: string, given: string | undefined): string {

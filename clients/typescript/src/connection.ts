@@ -1,16 +1,19 @@
-/** The connection to one daemon, made at the first call. */
+/** The connection to one daemon, or to several that share a store; made at the first call. */
 
 import type { Interceptor, Transport } from "@connectrpc/connect";
 import { createGrpcTransport, Http2SessionManager } from "@connectrpc/connect-node";
 import { connect } from "node:net";
-import { DEFAULT_ADDRESS, defaultAddress, givenAddress, TLS_SCHEME } from "./address.js";
+import { DEFAULT_ADDRESS, defaultAddress, givenAddresses, TLS_SCHEME } from "./address.js";
 import { credentialsFor, type Credentials, type Proof } from "./credentials.js";
 import { ClientClosed } from "./errors.js";
+import { Places } from "./places.js";
 
 const MESSAGE_BYTES_MAX = 16 * 1024 * 1024;
 // The daemon accepts pings every 10 s.
 const PING_INTERVAL_MS = 30_000;
 const PING_TIMEOUT_MS = 10_000;
+// Of several daemons a machine that does not answer is left for another one soon.
+const CONNECT_MS_MAX = 2_000;
 
 interface Opened {
   address: string;
@@ -18,75 +21,117 @@ interface Opened {
   session?: Http2SessionManager;
 }
 
-/** A transport that finds its daemon at the first call, and says clearly when it was closed. */
+/**
+ * A transport that finds its daemons at the first call, and says clearly when it was closed. A call goes
+ * to the next of several daemons, unless it says to which.
+ */
 export class Connection implements Transport {
-  readonly #given: string | undefined;
-  readonly #credentials: Credentials | undefined;
-  readonly #own: Transport | undefined;
-  #opening: Promise<Opened> | undefined;
-  #opened: Opened | undefined;
+  /** The daemons by their numbers. */
+  readonly places: Places;
+  readonly #daemons: readonly Daemon[];
   #closed = false;
 
-  /** Throws as `givenAddress` and `credentialsFor` do. Nothing is sent. */
+  /** Throws as `givenAddresses` and `credentialsFor` do. Nothing is sent. */
   constructor(address: string | undefined, proof: Proof, transport: Transport | undefined) {
-    this.#own = transport;
-    if (transport !== undefined) return;
-    this.#given = givenAddress(address);
-    // What is looked for where none is given never leaves this machine either.
-    this.#credentials = credentialsFor(this.#given ?? DEFAULT_ADDRESS, proof);
+    if (transport !== undefined) {
+      this.#daemons = [new Daemon(undefined, { address: "the given transport", transport })];
+    } else {
+      const given = givenAddresses(address) ?? [undefined];
+      const connectMs = given.length > 1 ? CONNECT_MS_MAX : undefined;
+      this.#daemons = given.map((one) => {
+        // What is looked for where none is given never leaves this machine either.
+        const credentials = credentialsFor(one ?? DEFAULT_ADDRESS, proof);
+        return new Daemon(one, () => dialled(one, credentials, connectMs));
+      });
+    }
+    this.places = new Places(this.#daemons.length);
   }
 
-  /** Where the daemon is; empty before the first call if it is still to be looked for. */
+  /** Where the daemons are, with commas; empty before the first call if one is still to be looked for. */
   get address(): string {
-    return this.#opened?.address ?? this.#given ?? "";
+    return this.#daemons.map((daemon) => daemon.address).join(",");
   }
 
   get closed(): boolean {
     return this.#closed;
   }
 
-  unary: Transport["unary"] = async (...call) => (await this.#open()).transport.unary(...call);
+  unary: Transport["unary"] = async (...call) => (await this.at(this.places.pick())).unary(...call);
 
-  stream: Transport["stream"] = async (...call) => (await this.#open()).transport.stream(...call);
+  stream: Transport["stream"] = async (...call) => (await this.at(this.places.pick())).stream(...call);
+
+  /** What carries the calls to one of the daemons. Rejects with `ClientClosed`. */
+  async at(place: number): Promise<Transport> {
+    if (this.#closed) throw new ClientClosed();
+    const transport = await (this.#daemons[place] as Daemon).open();
+    if (this.#closed) throw new ClientClosed();
+    return transport;
+  }
 
   /** Ends the connection and its calls. Safe to call twice. */
   close(): void {
     this.#closed = true;
-    this.#opened?.session?.abort();
+    for (const daemon of this.#daemons) daemon.close();
+  }
+}
+
+/** The way to one daemon. */
+class Daemon {
+  readonly #given: string | undefined;
+  readonly #make: () => Promise<Opened>;
+  #opening: Promise<Opened> | undefined;
+  #opened: Opened | undefined;
+
+  constructor(given: string | undefined, made: Opened | (() => Promise<Opened>)) {
+    this.#given = given;
+    this.#make = typeof made === "function" ? made : async () => made;
   }
 
-  async #open(): Promise<Opened> {
-    if (this.#closed) throw new ClientClosed();
+  get address(): string {
+    return this.#opened?.address ?? this.#given ?? "";
+  }
+
+  async open(): Promise<Transport> {
     this.#opening ??= this.#make();
     this.#opened = await this.#opening;
-    if (this.#closed) throw new ClientClosed();
-    return this.#opened;
+    return this.#opened.transport;
   }
 
-  async #make(): Promise<Opened> {
-    if (this.#own !== undefined) return { address: "the given transport", transport: this.#own };
-    const address = this.#given ?? (await defaultAddress());
-    const { token, ...files } = this.#credentials ?? { token: "" };
-    const secure = address.startsWith(TLS_SCHEME);
-    const path = address.startsWith("unix:") ? address.slice("unix:".length) : undefined;
-    const baseUrl = secure ? address : path === undefined ? `http://${address}` : "http://localhost";
-    const nodeOptions = path === undefined ? (secure ? files : {}) : { createConnection: () => connect(path) };
-    const session = new Http2SessionManager(
-      baseUrl,
-      { pingIntervalMs: PING_INTERVAL_MS, pingTimeoutMs: PING_TIMEOUT_MS },
-      nodeOptions,
-    );
-    const transport = createGrpcTransport({
-      baseUrl,
-      sessionManager: session,
-      interceptors: token ? [withToken(token)] : [],
-      readMaxBytes: MESSAGE_BYTES_MAX,
-      writeMaxBytes: MESSAGE_BYTES_MAX,
-      // A daemon is near: what is packed and unpacked costs more than what is sent.
-      acceptCompression: [],
-    });
-    return { address, transport, session };
+  close(): void {
+    this.#opened?.session?.abort();
   }
+}
+
+/** A transport to an address, or to where this user's daemon is. */
+async function dialled(
+  given: string | undefined,
+  { token, ...files }: Credentials,
+  connectTimeoutMs: number | undefined,
+): Promise<Opened> {
+  const address = given ?? (await defaultAddress());
+  const secure = address.startsWith(TLS_SCHEME);
+  const path = address.startsWith("unix:") ? address.slice("unix:".length) : undefined;
+  const baseUrl = secure ? address : path === undefined ? `http://${address}` : "http://localhost";
+  const nodeOptions = path === undefined ? (secure ? files : {}) : { createConnection: () => connect(path) };
+  const session = new Http2SessionManager(
+    baseUrl,
+    {
+      pingIntervalMs: PING_INTERVAL_MS,
+      pingTimeoutMs: PING_TIMEOUT_MS,
+      ...(connectTimeoutMs === undefined ? {} : { connectTimeoutMs }),
+    },
+    nodeOptions,
+  );
+  const transport = createGrpcTransport({
+    baseUrl,
+    sessionManager: session,
+    interceptors: token ? [withToken(token)] : [],
+    readMaxBytes: MESSAGE_BYTES_MAX,
+    writeMaxBytes: MESSAGE_BYTES_MAX,
+    // A daemon is near: what is packed and unpacked costs more than what is sent.
+    acceptCompression: [],
+  });
+  return { address, transport, session };
 }
 
 function withToken(token: string): Interceptor {

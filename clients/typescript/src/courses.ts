@@ -14,27 +14,33 @@ import { eventOf, type Course } from "./streams.js";
 
 // Connect keeps each message of a stream until the stream ends, as `./bulk.js` says.
 const MESSAGES_PER_STREAM_MAX = 128;
+/** How long a watch waits until one of several daemons has got the revision that it goes on from. */
+const BEHIND_MS_MAX = 5_000;
 
 /**
  * A watch: its `afterRevision` follows what was given. Until the first message it is tried for
- * `timeoutMs`; after it for as long as it is wanted, unless the policy allows one try only.
+ * `timeoutMs`; after it for as long as it is wanted, unless the policy allows one try only. Of `several`
+ * daemons one may get a revision a second after another one told it.
  */
 export class Watching implements Course<models.WatchEvent> {
   readonly method = MemoryService.method.watch;
   readonly request: WatchRequest;
   readonly #policy: CheckedPolicy;
+  readonly #behind: Patience | undefined;
   #patience: Patience;
   #messageCount = 0;
   #whole = false;
 
-  constructor(request: Message, policy: CheckedPolicy, timeoutMs: number) {
+  constructor(request: Message, policy: CheckedPolicy, timeoutMs: number, several: boolean) {
     this.request = request as WatchRequest;
     this.#policy = policy;
+    this.#behind = several ? new Patience(policy, BEHIND_MS_MAX) : undefined;
     this.#patience = new Patience(policy, timeoutMs);
   }
 
   took(message: Message): models.WatchEvent {
     const { revision, event } = message as WatchResponse;
+    this.#behind?.answered();
     // A large change comes in several messages, of which only the last counts it.
     this.#whole = event.case === "heartbeat" || revision !== this.request.afterRevision;
     this.#messageCount += 1;
@@ -47,7 +53,9 @@ export class Watching implements Course<models.WatchEvent> {
   waitMs(failure: TotonoeError): number | undefined {
     // What it did not take in time is told again.
     const slow = failure.reason === "WATCH_TOO_SLOW";
-    return this.#patience.waitMs(slow ? new Unavailable(failure.message, { code: failure.code }) : failure);
+    const behind = failure.reason === "REVISION_OUT_OF_RANGE" ? this.#behind : undefined;
+    const again = slow || behind ? new Unavailable(failure.message, { code: failure.code }) : failure;
+    return (behind ?? this.#patience).waitMs(again);
   }
 
   renewed(): boolean {

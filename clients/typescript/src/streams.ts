@@ -35,9 +35,12 @@ export async function* reopened<E>(
   course: Course<E>,
   signal: AbortSignal | undefined,
 ): AsyncGenerator<E, void, undefined> {
+  const { places } = caller.shared.connection;
+  // What a daemon told, another one may learn a moment later: the stream leaves it for a failure only.
+  let place = places.pick();
   for (;;) {
     signal?.throwIfAborted();
-    const messages = opened(caller, course, signal);
+    const messages = opened(caller, course, place, signal);
     let failure: TotonoeError | undefined;
     renewing: try {
       for (;;) {
@@ -58,7 +61,8 @@ export async function* reopened<E>(
     if (failure === undefined) continue;
     const waitMs = course.waitMs(failure);
     if (waitMs === undefined) throw failure;
-    await pause(waitMs, signal);
+    await pause(places.after(place, failure, waitMs), signal);
+    place = places.pick();
   }
 }
 
@@ -83,15 +87,16 @@ async function failing<T>(caller: Caller, promise: Promise<T>, signal: AbortSign
 function opened(
   caller: Caller,
   course: Course<unknown>,
+  place: number,
   signal: AbortSignal | undefined,
 ): { next(): Promise<IteratorResult<Message>>; close(): void } {
   const abort = new AbortController();
   const given = signal === undefined ? abort.signal : AbortSignal.any([signal, abort.signal]);
   let messages: Promise<AsyncIterator<Message>> | undefined;
   const open = async (): Promise<AsyncIterator<Message>> => {
-    const { connection } = caller.shared;
+    const transport = await caller.shared.connection.at(place);
     const request = once(course.request) as AsyncIterable<never>;
-    const answer = await connection.stream(course.method, given, course.timeoutMs(), undefined, request);
+    const answer = await transport.stream(course.method, given, course.timeoutMs(), undefined, request);
     return (answer.message as AsyncIterable<Message>)[Symbol.asyncIterator]();
   };
   return {

@@ -1,0 +1,112 @@
+/** Several daemons on one store: which of them to ask next, and what was seen of a collection. */
+
+import type { DescMessage, Message } from "@bufbuild/protobuf";
+import { Unavailable, type TotonoeError } from "./errors.js";
+
+export const PLACES_MAX = 16;
+/** How long a daemon that was unavailable is passed over while another one may answer. */
+export const DOWN_MS = 2_000;
+/** Daemons that a read asks which lack the revision that it wants; then it fails. */
+const BEHIND_MAX = 2;
+const COLLECTIONS_MAX = 1_024;
+
+/** Daemons by number, asked in turn. */
+export class Places {
+  readonly count: number;
+  readonly #nowMs: () => number;
+  readonly #downUntilMs: number[];
+  #turn = 0;
+
+  constructor(count: number, nowMs: () => number = () => performance.now()) {
+    this.count = count;
+    this.#nowMs = nowMs;
+    this.#downUntilMs = Array.from({ length: count }, () => Number.NEGATIVE_INFINITY);
+  }
+
+  /** The next one that was not unavailable lately; of all that were, the next one. */
+  pick(): number {
+    const nowMs = this.#nowMs();
+    const first = this.#turn;
+    this.#turn = (first + 1) % this.count;
+    const order = this.#downUntilMs.map((_, step) => (first + step) % this.count);
+    return order.find((place) => this.#isUp(place, nowMs)) ?? first;
+  }
+
+  /** Milliseconds until the next try of a call that failed at a place: 0 if another one can be asked at once. */
+  after(place: number, failure: TotonoeError, waitMs: number): number {
+    if (this.count === 1 || !(failure instanceof Unavailable)) return waitMs;
+    const nowMs = this.#nowMs();
+    this.#downUntilMs[place] = nowMs + DOWN_MS;
+    return this.#downUntilMs.some((_, other) => this.#isUp(other, nowMs)) ? 0 : waitMs;
+  }
+
+  #isUp(place: number, nowMs: number): boolean {
+    return (this.#downUntilMs[place] as number) <= nowMs;
+  }
+}
+
+/**
+ * The newest revision that answers showed, by collection. A read carries it as `minRevision`, so that
+ * it shows what this client wrote and saw through other daemons.
+ */
+export class SeenRevisions {
+  // The latest one is the last, so that the first is the longest unused.
+  readonly #byCollection = new Map<string, bigint>();
+
+  /** Lets a read ask for what was seen, unless it says more itself. */
+  carry(desc: DescMessage, request: Message): void {
+    const reading = readingOf(desc, request);
+    if (reading === undefined) return;
+    const seen = this.#byCollection.get(reading.collection) ?? 0n;
+    if (seen > reading.minRevision) reading.minRevision = seen;
+  }
+
+  /** Takes in the revision of an answer. */
+  note(desc: DescMessage, request: Message, answer: Message): void {
+    const { revision } = answer as { revision?: unknown };
+    const collection = collectionOf(desc, request);
+    if (collection === undefined || typeof revision !== "bigint") return;
+    const known = this.#byCollection.get(collection) ?? 0n;
+    this.#byCollection.delete(collection);
+    this.#byCollection.set(collection, revision > known ? revision : known);
+    for (const oldest of this.#byCollection.keys()) {
+      if (this.#byCollection.size <= COLLECTIONS_MAX) break;
+      this.#byCollection.delete(oldest);
+    }
+  }
+
+  /**
+   * Whether a read fails because no daemon has what it wants, of which `behindCount` said so. Then what
+   * was seen is forgotten: the collection may be another one of that name.
+   */
+  givesUp(desc: DescMessage, request: Message, behindCount: number): boolean {
+    const reading = readingOf(desc, request);
+    if (behindCount < BEHIND_MAX || reading === undefined) return false;
+    this.#byCollection.delete(reading.collection);
+    return true;
+  }
+}
+
+/** Whether a daemon has not got the revision that a read wants. */
+export function isBehind(failure: TotonoeError): boolean {
+  return failure.reason === "NOT_CAUGHT_UP";
+}
+
+interface Reading {
+  collection: string;
+  minRevision: bigint;
+}
+
+/** A request as a read that can say what it wants to see; `undefined`: the call is no such read. */
+function readingOf(desc: DescMessage, request: Message): Reading | undefined {
+  return "minRevision" in desc.field ? (request as unknown as Reading) : undefined;
+}
+
+/**
+ * The collection whose revision an answer shows; `undefined`: it shows none. That is so for reads, and
+ * for writes to memories, which all have an operation id.
+ */
+function collectionOf(desc: DescMessage, request: Message): string | undefined {
+  const isWrite = "collection" in desc.field && "operationId" in desc.field;
+  return isWrite || "minRevision" in desc.field ? (request as unknown as Reading).collection : undefined;
+}
