@@ -272,6 +272,24 @@ def test_target_that_has_a_collection_of_that_name_is_refused_by_name(
     assert names_in(url) == there, "nothing was copied"
 
 
+def test_name_that_a_daemon_gives_away_meanwhile_ends_the_copy(
+    data: Path, url: str, run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    write = Session.copy_in
+
+    def meanwhile(self: Session, table: str, *rest: Any) -> None:
+        if table == "embedding":  # of plans alone
+            with engine_at(tmp_path / "derived", url) as store:
+                create(store, "plans")
+        write(self, table, *rest)
+
+    monkeypatch.setattr(Session, "copy_in", meanwhile)
+    assert "collection 'plans' already exists" in run("store", "copy", data, url, code=2).stderr
+    with engine_at(tmp_path / "derived", url) as store:
+        found = store.engine.apply("plans", "", [remember("Mine", vector=vector_of("mine", 8))])
+        assert found.result(wait_s()).revision == 1, "theirs is as it was"
+
+
 def test_target_that_went_on_since_is_refused_and_left_as_it_is(
     data: Path, url: str, run: Run, tmp_path: Path
 ) -> None:

@@ -217,18 +217,20 @@ class Catalog:
         """
         session = self._session
         before = int(session.execute("SELECT revision FROM catalogue FOR UPDATE").get)
-        try:
-            for one in listed:
+        for one in listed:
+            try:
                 session.execute(
                     "INSERT INTO catalogue_collection (uid, name, deleted_us, crc) "
                     "VALUES (?, ?, ?, ?)",
                     rows.seal(one),
                 )
-            for revision, kept in enumerate(operations, before + 1):
+            except pg.UniqueViolation as error:
+                raise AlreadyExists("COLLECTION_EXISTS", kind="collection", name=one[1]) from error
+        for revision, kept in enumerate(operations, before + 1):
+            try:
                 self._put_operation((revision, *kept[1:]))
-        except pg.UniqueViolation as error:
-            taken = ", ".join(one[1] for one in listed)
-            raise AlreadyExists("COLLECTION_EXISTS", kind="collection", name=taken) from error
+            except pg.UniqueViolation as error:
+                raise _reused(kept[1]) from error
         session.execute("UPDATE catalogue SET revision = ?", (before + len(operations),))
 
     # -- Rows, each checked against its crc

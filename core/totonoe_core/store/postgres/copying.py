@@ -18,10 +18,12 @@ from totonoe_core.store.postgres.connecting import connector, look
 from totonoe_core.store.postgres.session import Session
 
 _PATIENCE = (
+    "SET LOCAL lock_timeout = '10s'",
     "SET LOCAL statement_timeout = 0",
     "SET LOCAL idle_in_transaction_session_timeout = 0",
 )
-"""A large collection is one transaction of many minutes."""
+"""A large collection is one transaction of many minutes, which waits for others no longer than a
+daemon does: for a copy that runs already, or died a moment ago."""
 
 
 class PostgresSide:
