@@ -66,6 +66,7 @@ def asked_after(script: Script) -> list[int | None]:
 
 
 STOPPING = ("UNAVAILABLE", "SHUTTING_DOWN")
+BEHIND = ("OUT_OF_RANGE", "REVISION_OUT_OF_RANGE")
 SLOW = ("RESOURCE_EXHAUSTED", "WATCH_TOO_SLOW", {"after_revision": "1"})
 
 
@@ -112,6 +113,18 @@ def test_goes_on_from_the_last_revision(call: Call, broken: Any) -> None:
         events = call(address, "watch")
     assert revisions(events) == [0, 1, 2]
     assert asked_after(script) == [None, 1, 1]
+
+
+def test_of_several_daemons_one_may_be_behind_and_of_one_none(call: Call) -> None:
+    ahead = Script([message(7), STOPPING], [message(8, "b")])
+    late = Script([BEHIND])
+    with scripted(Watch=ahead) as one, scripted(Watch=late) as other:
+        assert revisions(call(f"{one},{other}", "watch")) == [7, 8]
+    assert (asked_after(ahead), asked_after(late)) == ([None, 7], [7])
+    alone = Script([BEHIND])
+    with scripted(Watch=alone) as one, pytest.raises(errors.OutOfRange):
+        call(one, "watch", 9)
+    assert len(alone.asked) == 1
 
 
 def test_parts_of_a_change_count_with_the_last(call: Call) -> None:

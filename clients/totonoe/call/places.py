@@ -28,27 +28,27 @@ class Places:
     Parameters
     ----------
     count : int
-        At least 1.
+        Number of them, at least 1. Also an attribute.
     clock : callable
         Monotonic seconds.
     """
 
     def __init__(self, count: int, clock: Callable[[], float] = time.monotonic) -> None:
-        self._count, self._clock = count, clock
+        self.count, self._clock = count, clock
         self._turns = itertools.count()
         self._down_until_s = [0.0] * count
 
     def pick(self) -> int:
         """Return the next one that was not unavailable lately; of all that were, the next one."""
-        if self._count == 1:
+        if self.count == 1:
             return 0
         turn, now_s = next(self._turns), self._clock()
-        order = [(turn + step) % self._count for step in range(self._count)]
+        order = [(turn + step) % self.count for step in range(self.count)]
         return next((at for at in order if self._down_until_s[at] <= now_s), order[0])
 
     def after(self, attempts: Attempts, failure: TotonoeError, wait_s: float) -> float:
         """Seconds until the next try of a failed call: 0 if another daemon can be asked at once."""
-        if self._count == 1 or not isinstance(failure, Unavailable):
+        if self.count == 1 or not isinstance(failure, Unavailable):
             return wait_s
         now_s = self._clock()
         if attempts.place is not None:

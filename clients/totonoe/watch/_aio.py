@@ -37,5 +37,6 @@ class AsyncWatchCalls(AsyncCalls):
             heartbeat_s=heartbeat_s,
             collection=collection,
         )
-        course = Course(request, self._retry, self._timeout_s)
+        several = self._channel.places.count > 1
+        course = Course(request, self._retry, self._timeout_s, several)
         return reopened(self._channel, course, self.address)

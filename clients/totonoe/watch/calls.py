@@ -51,5 +51,6 @@ class WatchCalls(Calls):
             heartbeat_s=heartbeat_s,
             collection=collection,
         )
-        course = Course(request, self._retry, self._timeout_s)
+        several = self._channel.places.count > 1
+        course = Course(request, self._retry, self._timeout_s, several)
         return Reopened(self._channel, course, self.address)
