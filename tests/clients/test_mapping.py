@@ -47,7 +47,7 @@ STREAMS = {
     "tidy",
     "watch",
 }
-NOT_OF_THE_CONTRACT = {"close", "health", "wait_ready"}
+NOT_OF_THE_CONTRACT = {"close", "health", "in_collection", "wait_ready"}
 ARGUMENTS = {
     "ids": ["a"],
     "remove_ids": ["b"],
@@ -56,6 +56,7 @@ ARGUMENTS = {
     "plan": [],
     "answer": "same",
 }
+OF_A_CALL = {"review": {"answer": "confirm"}}
 
 
 class Recorded(Client):
@@ -93,7 +94,8 @@ def called() -> Recorded:
             for parameter in list(inspect.signature(method).parameters.values())[1:]
             if parameter.default is parameter.empty and parameter.kind is not parameter.VAR_KEYWORD
         ]
-        getattr(client, name)(*(ARGUMENTS.get(item, "x") for item in needed))
+        given = ARGUMENTS | OF_A_CALL.get(name, {})
+        getattr(client, name)(*(given.get(item, "x") for item in needed))
     return client
 
 

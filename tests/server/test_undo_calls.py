@@ -267,7 +267,7 @@ def test_reads_have_their_defaults(fake):
         (
             "History",
             operations_pb2.HistoryRequest(memory_id="m"),
-            HistoryQuery("ann", "m", size, ""),
+            HistoryQuery("ann", "m", size, "", names_others=True),
             HistoryPage(9, (), ""),
         ),
         (

@@ -25,6 +25,7 @@ from totonoe_core.domain.queries import (
     OperationFilter,
     OperationPage,
     Page,
+    Recaller,
     Version,
 )
 from totonoe_core.domain.undo import ConflictKind, OperationInfo, Undo, UndoConflict, Undone
@@ -129,7 +130,9 @@ def test_history_page_is_shown_whole():
         Version(OPERATION, MEMORY, changed, (LINK,), (LINK,)),
         Version(replace(OPERATION, revision=6), None),
     )
-    shown = sent(operations.history_to_wire(HistoryPage(9, versions, "more")))
+    recallers = (Recaller("ann", 2, 5),)
+    page = HistoryPage(9, versions, "more", recallers, other_recall_count=1)
+    shown = sent(operations.history_to_wire(page))
     assert unset(shown) == unset(shown.versions[0]) == set()
     names = ["content", "status", "valid_to_time", "about_time", "superseded_by"]
     assert list(shown.versions[0].changed) == names

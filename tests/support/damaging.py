@@ -101,7 +101,8 @@ def reseal(checkpoint: Path, number: int, rng: np.random.Generator) -> str:
             wrong = np.array([rng.choice(np.array(NUMBERS, object))], object)
             cast = wrong.astype(np.int64).view(np.uint64).astype(dtype)
             place = begin + int(rng.integers(max(1, len(values)))) * dtype.itemsize
-            data[place : place + dtype.itemsize] = cast.tobytes()[: max(0, begin + size - place)]
+            end = min(place + dtype.itemsize, begin + size)  # of an empty array nothing
+            data[place:end] = cast.tobytes()[: end - place]
     path.write_bytes(data)
     array["sha256"] = hashlib.sha256(data[begin : begin + size]).hexdigest()
     if rng.random() < 0.1:

@@ -101,7 +101,7 @@ def default_data_dir() -> Path:
     return (Path(state) if state else Path.home() / ".local" / "state") / "totonoe"
 
 
-def channel_options(several: bool) -> list[tuple[str, int]]:
+def channel_options(several: bool = False) -> list[tuple[str, int]]:
     """gRPC channel options, the same for both clients.
 
     With `several` daemons a machine that does not answer is left for another one soon.
