@@ -55,6 +55,8 @@ def change_row(store_or_path: Any, sql: str, *values: Any) -> None:
     path = store_or_path.file() if isinstance(store_or_path, Store) else store_or_path
     other = apsw.Connection(str(path))
     try:
+        # The engine may be writing figures of what was read.
+        other.set_busy_timeout(int(wait_s() * 1e3))
         other.execute(sql, values)
         assert other.changes() == 1
     finally:
