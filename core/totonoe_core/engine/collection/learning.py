@@ -21,7 +21,7 @@ from totonoe_core.domain.memories import Merge
 from totonoe_core.domain.questions import Resolve
 from totonoe_core.engine.commands.judged_pairs import JudgedPair
 from totonoe_core.engine.state.comparing import comparison_at
-from totonoe_core.engine.state.futures import ready, submit, then
+from totonoe_core.engine.state.futures import attempt, ready, submit, then
 from totonoe_core.engine.state.state import CollectionState
 from totonoe_core.judging import JudgingService, cascade
 from totonoe_core.judging import Pair as TextPair
@@ -90,12 +90,7 @@ class Learning:
         guard = self._state.published.guard
         if not (guard.learns and guard.asks):
             return ready(None)
-        try:
-            pairs = self._read(limits.LEARNED_FROM_MAX)
-        except Exception as error:
-            failed: Future[None] = Future()
-            failed.set_exception(error)
-            return failed
+        pairs = attempt(lambda: self._read(limits.LEARNED_FROM_MAX))
         return then(then(pairs, self._opinions), self._move)
 
     def _opinions(self, pairs: list[JudgedPair]) -> Future[list[JudgedPair]]:
