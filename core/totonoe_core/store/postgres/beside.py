@@ -15,20 +15,21 @@ _IN_MAX = 500  # bound on the variables of one statement
 
 
 class BesideReads:
-    """Reads of the vectors beside rows, through any connection."""
+    """Reads of the vectors beside rows, through any connection.
+
+    Methods without a text of their own: see `seam.BesideReads`.
+    """
 
     def __init__(self, session: Session) -> None:
         self._session = session
 
     def rows_from(self, row: int, limit: int) -> list[int]:
-        """Return row numbers of memories after a row, ascending."""
         found = self._session.execute(
             "SELECT row FROM memory WHERE uid = $1 AND row > ? ORDER BY row LIMIT ?", (row, limit)
         )
         return [number for (number,) in found]
 
     def embeddings(self, wanted: Sequence[int]) -> dict[int, rows.Embedding]:
-        """Vectors that rows have beside their own, by row number."""
         found: dict[int, rows.Embedding] = {}
         for start in range(0, len(wanted), _IN_MAX):
             part = list(wanted[start : start + _IN_MAX])
@@ -40,7 +41,6 @@ class BesideReads:
         return found
 
     def embeddings_from(self, row: int, limit: int) -> list[rows.Embedding]:
-        """Return vectors beside the rows after a row number, in the order of the rows."""
         found = self._session.execute(
             f"SELECT {rows.EMBEDDING_COLUMNS} FROM embedding WHERE uid = $1 AND row > ? "
             "ORDER BY row LIMIT ?",
@@ -49,11 +49,6 @@ class BesideReads:
         return [rows.embedding(one) for one in found.fetchall()]
 
     def of_model(self, model_number: int, memories: Iterable[Memory]) -> Iterator[Memory]:
-        """Yield memories with their vectors of one model; empty if they have none.
-
-        A vector of that model may lie in the row or beside it. Read both in one snapshot, unless
-        nothing exchanges them meanwhile.
-        """
         left = iter(memories)
         while part := list(islice(left, _IN_MAX)):
             fits = [bool(one.vector) and one.model_number == model_number for one in part]
@@ -73,29 +68,25 @@ class BesideRows:
     """Writes of vectors beside rows, inside the writer's transaction.
 
     A row has at most one vector beside it, of the text that it holds.
+
+    Methods without a text of their own: see `seam.BesideRows`.
     """
 
     def __init__(self, session: Session) -> None:
         self._session = session
 
     def put(self, found: Iterable[rows.Embedding]) -> None:
-        """Write vectors of another model beside rows, replacing those there."""
         self._session.write_all(
             sql.upsert("embedding", rows.EMBEDDING_COLUMNS, "row"),
             map(rows.embedding_row, found),
         )
 
     def delete(self, wanted: Iterable[int]) -> None:
-        """Delete the vectors beside rows."""
         self._session.write_all(
             "DELETE FROM embedding WHERE uid = $1 AND row = ?", ((row,) for row in wanted)
         )
 
     def exchange(self, memories: Iterable[tuple[Memory, rows.Embedding]]) -> None:
-        """Exchange the vectors of rows with those beside them.
-
-        This is no operation: no revision, no image. A row without a vector leaves none beside it.
-        """
         for memory, beside in memories:
             after = replace(memory, vector=beside.vector, model_number=beside.model_number)
             self._session.write(sql.PUT_MEMORY, sql.stored(rows.memory_row(after)))

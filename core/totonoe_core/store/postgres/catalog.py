@@ -29,7 +29,10 @@ _OPERATION = "revision, operation_id, agent_id, kind, uid, digest, answer, time_
 
 
 class Catalog:
-    """`Catalog` of a database. `derived` holds the derived files of this daemon."""
+    """`Catalog` of a database. `derived` holds the derived files of this daemon.
+
+    Methods without a text of their own: see `seam.Catalog`.
+    """
 
     loss: Loss | None = None
 
@@ -59,20 +62,16 @@ class Catalog:
         return []
 
     def names(self) -> dict[str, str]:
-        """Return the uid of each collection that is not deleted, by name."""
         return {name: uid for uid, name, _ in self._collections("deleted_us IS NULL")}
 
     def revision(self) -> int:
-        """Newest revision of the catalogue."""
         return int(self._session.execute("SELECT revision FROM catalogue").get)
 
     def reply(self, agent_id: str, operation_id: str) -> CatalogReply | None:
-        """The kept answer of an operation id."""
         found = self._operations("agent_id = ? AND operation_id = ?", agent_id, operation_id)
         return next((CatalogReply(row[5], row[6]) for row in found), None)
 
     def deletions(self, name: str, operation_id: str) -> dict[str, str]:
-        """Return uids of collections of this name that operations of this id deleted, by agent."""
         where = "operation_id = ? AND kind = 'DeleteCollection'"
         return {
             agent_id: uid
@@ -81,12 +80,10 @@ class Catalog:
         }
 
     def deleted_before(self, time_us: int, limit: int) -> list[tuple[str, str]]:
-        """Return (uid, name) of collections deleted before a time, the earliest first."""
         where = "deleted_us < ? ORDER BY deleted_us LIMIT ?"
         return [(uid, name) for uid, name, _ in self._collections(where, time_us, limit)]
 
     def purged(self, operation_id: str) -> bool:
-        """Return whether the collection that an operation of this id deleted is purged by now."""
         return bool(
             self._session.execute(
                 "SELECT count(*) FROM catalogue_operation d "
@@ -171,7 +168,6 @@ class Catalog:
         return revision
 
     def answers(self, kinds: Sequence[str], operation_id: str = "") -> list[tuple[str, str]]:
-        """Return (agent, answer) of the operations of some kinds, and of one id if it is given."""
         where, given = "kind = ANY(?)", [list(kinds)]
         found = self._operations(where, *given)
         return [(row[2], row[6]) for row in found if operation_id in ("", row[1])]

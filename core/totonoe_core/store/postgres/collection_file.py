@@ -54,6 +54,8 @@ class CollectionFile:
     """Writes of one collection, in the order of the lock on its row in `collection`.
 
     Checkpoints and `path` are of this daemon: files that can be made anew from the rows.
+
+    Methods without a text of their own: see `seam.CollectionFile`.
     """
 
     def __init__(self, session: Session, place: Place) -> None:
@@ -131,7 +133,6 @@ class CollectionFile:
 
     @contextmanager
     def savepoint(self) -> Iterator[None]:
-        """Run one operation inside the transaction; an exception reverts only this one."""
         self._session.write("SAVEPOINT operation")
         try:
             yield
@@ -155,12 +156,10 @@ class CollectionFile:
         return reconnected
 
     def last_numbers(self) -> tuple[int, int, int]:
-        """Highest row number, newest revision, newest operation time (us)."""
         row = self._session.execute("SELECT coalesce(max(row), 0) FROM memory WHERE uid = $1").get
         return int(row), self.rows.history.newest(), self.rows.history.newest_time()
 
     def put_memory(self, memory: Memory, before: Memory | None) -> None:
-        """Write a memory's row, and its before image if it existed."""
         # What the same operation made or changed already has no earlier state to keep.
         if before is not None and before.revision != memory.revision:
             image, vector = rows.memory_image(before)
@@ -174,7 +173,6 @@ class CollectionFile:
 
     @property
     def has_superseded(self) -> bool:
-        """False if surely no memory was superseded by another: most stores have none for long."""
         if not self._superseded:
             # Another daemon may have made the first, so "none" is not remembered.
             found = "SELECT 1 FROM memory WHERE uid = $1 AND superseded_by <> '' LIMIT 1"
@@ -182,26 +180,22 @@ class CollectionFile:
         return self._superseded
 
     def delete_setting(self, key: str) -> None:
-        """Delete a setting of the bookkeeping, which has no image."""
         self._session.write("DELETE FROM setting WHERE uid = $1 AND key = ?", (key,))
 
     def put_link(
         self, source: int, target: int, link: Link, revision: int, before: Link | None
     ) -> None:
-        """Write one direction of a link, and its before image if it existed."""
         if before is not None:
             self._put_link_image(source, target, before, revision)
         self._session.write(_PUT_LINK, rows.link_row(source, target, link, revision))
 
     def put_new_links(self, links: Iterable[tuple[int, int, Link]], revision: int) -> None:
-        """Write new links, as (source row, target row, link)."""
         self._session.write_all(
             _PUT_LINK,
             (rows.link_row(source, target, link, revision) for source, target, link in links),
         )
 
     def delete_link(self, source: int, target: int, before: Link, revision: int) -> None:
-        """Delete one direction of a link; its before image stays."""
         self._put_link_image(source, target, before, revision)
         self._session.write(
             "DELETE FROM link WHERE uid = $1 AND source = ? AND target = ? AND type = ?",
@@ -254,7 +248,6 @@ class CollectionFile:
         time_us: int,
         undoes: int | None = None,
     ) -> None:
-        """Write the row of one revision; `undoes` is the revision that it reverted."""
         columns = (revision, operation_id, agent_id, kind, reason, touched.dumps(), time_us, undoes)
         self._session.write(
             "INSERT INTO operation (uid, revision, operation_id, agent_id, kind, reason, touched, "
@@ -263,14 +256,12 @@ class CollectionFile:
         )
 
     def put_episode(self, episode: Episode) -> None:
-        """Write the row of a new episode."""
         self._session.write(
             f"INSERT INTO episode (uid, {rows.EPISODE_COLUMNS}) VALUES ($1,?,?,?,?,?,?,?,?,?,?,?)",
             rows.episode_row(episode),
         )
 
     def delete_episode(self, before: Episode, revision: int) -> None:
-        """Delete an episode; its before image stays."""
         # What the same operation made has no earlier state to keep.
         if before.revision != revision:
             image = plain.dumps(before)
@@ -278,7 +269,6 @@ class CollectionFile:
         self._session.write("DELETE FROM episode WHERE uid = $1 AND id = ?", (before.id,))
 
     def put_dismissal(self, dismissal: Dismissal, before: Dismissal | None) -> None:
-        """Write a dismissal, and its before image if it existed."""
         if before is not None:
             self._put_dismissal_image(before, dismissal.revision)
         self._session.write(
@@ -287,7 +277,6 @@ class CollectionFile:
         )
 
     def delete_dismissal(self, before: Dismissal, revision: int) -> None:
-        """Delete a dismissal; its before image stays."""
         self._put_dismissal_image(before, revision)
         self._session.write(
             "DELETE FROM dismissal WHERE uid = $1 AND a = ? AND b = ?", (before.a, before.b)
@@ -300,7 +289,6 @@ class CollectionFile:
             self._put_image(revision, "dismissal", key, plain.dumps(before), b"")
 
     def reply(self, agent_id: str, operation_id: str) -> Reply | None:
-        """Return the kept answer of an operation id."""
         row = self._session.execute(
             "SELECT agent_id, operation_id, digest, answer, time_us, crc FROM reply "
             "WHERE uid = $1 AND agent_id = ? AND operation_id = ?",
@@ -314,7 +302,6 @@ class CollectionFile:
     def put_reply(
         self, agent_id: str, operation_id: str, digest: bytes, answer: str, time_us: int
     ) -> None:
-        """Keeps an answer for replay."""
         self._session.write(
             "INSERT INTO reply (uid, agent_id, operation_id, digest, answer, time_us, crc) "
             "VALUES ($1,?,?,?,?,?,?)",
@@ -322,7 +309,6 @@ class CollectionFile:
         )
 
     def drop_replies(self, before_us: int, limit: int) -> int:
-        """Delete at most `limit` answers kept since before a time; return how many."""
         return self._session.execute(
             "DELETE FROM reply WHERE uid = $1 AND (agent_id, operation_id) IN "
             "(SELECT agent_id, operation_id FROM reply WHERE uid = $1 AND time_us < ? LIMIT ?)",
@@ -330,20 +316,17 @@ class CollectionFile:
         ).count
 
     def put_setting(self, key: str, value: str, revision: int, before: str | None) -> None:
-        """Write a setting, and its before image if it existed."""
         if before is not None:
             self._put_image(revision, "setting", key, before, b"")
         self._session.write(sql.PUT_SETTING, rows.seal((key, value)))
 
     def link_between(self, source: int, target: int, type_: LinkType) -> Link | None:
-        """Return one direction of a link."""
         for found_target, link in self.rows.links([source])[source]:
             if found_target == target and link.type is type_:
                 return link
         return None
 
     def link_count(self, hidden_rows: Sequence[int]) -> int:
-        """Count links with no end among `hidden_rows`, each pair once."""
         count = int(self._session.execute("SELECT count(*) FROM link WHERE uid = $1").get)
         if hidden_rows:
             # Each link is stored in both directions: as many end at hidden rows as start there.

@@ -10,13 +10,15 @@ from totonoe_core.store.postgres.session import Session
 
 
 class Figures:
-    """Reads of an Audit and of recalls on one collection."""
+    """Reads of an Audit and of recalls on one collection.
+
+    Methods without a text of their own: see `seam.Figures`.
+    """
 
     def __init__(self, session: Session) -> None:
         self._session = session
 
     def links_of(self, type_: LinkType) -> Iterator[tuple[int, int]]:
-        """Yield (source, target) of the links of a symmetric type, each pair once."""
         for row in self._session.execute(
             "SELECT source, target, type, confidence, note, revision, crc FROM link "
             "WHERE uid = $1 AND type = ? AND source < target",
@@ -26,7 +28,6 @@ class Figures:
             yield row[0], row[1]
 
     def superseded(self) -> list[tuple[int, int]]:
-        """Return (row, row of its successor) of all SUPERSEDED memories whose successor exists."""
         return list(
             self._session.execute(
                 "SELECT m.row, b.row FROM memory m "
@@ -36,7 +37,6 @@ class Figures:
         )
 
     def dismissed(self, limit: int) -> list[tuple[int, int]]:
-        """Return pairs of rows whose dismissal counts for their present texts; at most `limit`."""
         columns = ", ".join("d." + name for name in rows.DISMISSAL_COLUMNS.split(", "))
         found = self._session.execute(
             f"SELECT {columns} FROM dismissal d "
@@ -48,7 +48,6 @@ class Figures:
         return [(one.a, one.b) for one in map(rows.dismissal, found)]
 
     def oldest_reply_us(self, since_us: int, limit: int) -> int | None:
-        """Return the time of the oldest of the newest `limit` kept answers; `None` for none."""
         found: int | None = self._session.execute(
             "SELECT min(time_us) FROM "
             "(SELECT time_us FROM reply WHERE uid = $1 AND time_us >= ? "
@@ -58,10 +57,6 @@ class Figures:
         return found
 
     def refusals(self, since_us: int, limit: int) -> Iterator[tuple[str, int]]:
-        """Yield (answer, time) of kept answers that name a duplicate, newest first.
-
-        At most `limit` answers are looked at.
-        """
         for row in self._session.execute(
             "SELECT agent_id, operation_id, digest, answer, time_us, crc FROM "
             "(SELECT * FROM reply WHERE uid = $1 AND time_us >= ? "

@@ -28,7 +28,10 @@ _OPERATION_COLUMNS = "revision, operation_id, agent_id, kind, reason, touched, t
 
 
 class History:
-    """Reads of the past through one connection; every row is checked against its crc."""
+    """Reads of the past through one connection; every row is checked against its crc.
+
+    Methods without a text of their own: see `seam.History`.
+    """
 
     def __init__(self, session: Session, aside: Aside) -> None:
         self._session = session
@@ -37,11 +40,9 @@ class History:
     # -- Operations
 
     def operation(self, revision: int) -> OperationRow | None:
-        """Return the operation that made a revision."""
         return next(self._operations("revision = ?", (revision,), "", 1), None)
 
     def seal(self, revision: int) -> tuple[str, int, int] | None:
-        """Return id, time (us) and crc of a revision's operation, which identify the history."""
         found = self._session.execute(
             f"SELECT {_OPERATION_COLUMNS} FROM operation WHERE uid = $1 AND revision = ?",
             (revision,),
@@ -52,15 +53,12 @@ class History:
         return operation.operation_id, operation.time_us, found[-1]
 
     def operations_with_id(self, operation_id: str) -> list[OperationRow]:
-        """Operations of an id, which is unique for each agent only; newest first, at most 100."""
         return list(self._operations("operation_id = ?", (operation_id,), "DESC", 100))
 
     def operations_after(self, revision: int, limit: int) -> list[OperationRow]:
-        """Operations after a revision, oldest first."""
         return list(self._operations("revision > ?", (revision,), "ASC", limit))
 
     def operations_before(self, revision: int, limit: int) -> list[OperationRow]:
-        """Operations before a revision, newest first."""
         return list(self._operations("revision < ?", (revision,), "DESC", limit))
 
     def _operations(
@@ -74,7 +72,6 @@ class History:
             yield OperationRow(*rows.check(row, "operation"))
 
     def undone_by(self, revisions: Sequence[int]) -> dict[int, int]:
-        """Return the revision of the newest Undo of each revision that has one."""
         found: dict[int, int] = {}
         for part in _parts(revisions):
             pairs = self._session.execute(
@@ -86,11 +83,6 @@ class History:
         return found
 
     def taken_count(self, kinds: Sequence[str], since_us: int) -> int:
-        """Count the memories that operations of some kinds after a time took out of sight.
-
-        Counts each memory once, and none that is live again. Reads the images of those operations
-        without their vectors, and the next image of each memory.
-        """
         return int(
             self._session.execute(
                 "SELECT count(DISTINCT i.key) FROM operation o "
@@ -107,11 +99,6 @@ class History:
         )
 
     def newest_time(self) -> int:
-        """Return the time (us) of the newest sound operation; 0 if there is none.
-
-        Times ascend with the revisions. Raises `Corruption` if a revision is missing, or the newest
-        _DAMAGED_MAX rows are damaged.
-        """
         revision = self.newest()
         for at in range(revision, max(revision - _DAMAGED_MAX, 0), -1):
             try:
@@ -133,7 +120,6 @@ class History:
         return int(self._session.execute("SELECT count(*) FROM operation WHERE uid = $1").get)
 
     def newest(self) -> int:
-        """Return the newest revision; 0 before the first operation."""
         return int(
             self._session.execute(
                 "SELECT coalesce(max(revision), 0) FROM operation WHERE uid = $1"
@@ -141,11 +127,6 @@ class History:
         )
 
     def revision_at(self, time_us: int) -> int:
-        """Return the newest revision made up to a time; 0 if there was none.
-
-        Uses binary search, since times ascend with the revisions. Revisions that a confirmed loss
-        left out count as the one before.
-        """
         low, high = 0, self.newest()
         while low < high:
             middle = (low + high + 1) // 2
@@ -165,7 +146,6 @@ class History:
     # -- Memories
 
     def memory_images(self, revision: int) -> dict[int, Memory]:
-        """Return the memories that an operation changed as they were before it, by row number."""
         return {
             int(key): rows.memory_of_image(before, vector)
             for key, before, vector, _ in self._images(
@@ -174,12 +154,10 @@ class History:
         }
 
     def memory_versions(self, row: int) -> list[Memory]:
-        """Return every earlier version of a memory, oldest first; the row itself is the newest."""
         found = self._images("entity = 'memory' AND key = ?", str(row))
         return [rows.memory_of_image(before, vector) for _, before, vector, _ in found]
 
     def versions_until(self, row: int, revision: int, limit: int) -> list[Memory]:
-        """Return versions of a memory that ended by a revision, newest first."""
         found = self._images(
             "entity = 'memory' AND key = ? AND revision <= ?",
             str(row),
@@ -190,7 +168,6 @@ class History:
         return [rows.memory_of_image(before, vector) for _, before, vector, _ in found]
 
     def memories_after(self, revision: int, wanted: Iterable[int]) -> dict[int, Memory]:
-        """Return memories as of right after a revision, by row number; absent if not there yet."""
         found: dict[int, Memory] = {}
         # Even the columns of a row that is set aside may be unreadable.
         for part in _parts([row for row in wanted if row not in self._aside]):
@@ -214,7 +191,6 @@ class History:
         return found
 
     def rows_changed_after(self, revision: int) -> list[int]:
-        """Return row numbers of memories that were made or changed after a revision."""
         return [
             row
             for (row,) in self._session.execute(
@@ -223,10 +199,6 @@ class History:
         ]
 
     def rows_moved_after(self, revision: int) -> list[int]:
-        """Return row numbers of memories whose created time was another one after a revision.
-
-        Reads every image since then, without its vector: some 2 us for each.
-        """
         return [
             row
             for (row,) in self._session.execute(
@@ -241,11 +213,6 @@ class History:
     def rows_of_external_ids(
         self, external_ids: Sequence[str], agent_id: str, revision: int
     ) -> dict[str, list[int]]:
-        """Return row numbers of memories that have, or had after a revision, some external ids.
-
-        The result includes all that the agent can see. Reads each image since then once, for any
-        number of ids.
-        """
         found: dict[str, set[int]] = {one: set() for one in external_ids}
         for external_id in found:
             for status in ("status <> 'forgotten'", "status = 'forgotten'"):
@@ -266,14 +233,12 @@ class History:
     # -- Links
 
     def link_images(self, revision: int) -> list[LinkVersion]:
-        """Return the links that an operation changed or removed as they were before it."""
         return [
             _link_version(key, before, until)
             for key, before, _, until in self._images("entity = 'link' AND revision = ?", revision)
         ]
 
     def link_versions(self, source: int) -> list[LinkVersion]:
-        """Return every version of every link that a row ever held, oldest first."""
         # '?' follows '>': all keys that begin with the row and '>'.
         found = [
             _link_version(key, before, until)
@@ -292,7 +257,6 @@ class History:
         return found
 
     def link_after(self, revision: int, source: int, target: int, type_: LinkType) -> Link | None:
-        """Return one direction of a link right after a revision; `None` if it did not exist."""
         now = self.link_now(source, target, type_)
         if now is not None and now.since <= revision:
             return now.link
@@ -306,7 +270,6 @@ class History:
         return None
 
     def link_revision(self, source: int, target: int, type_: LinkType) -> int | None:
-        """Return the revision of the last operation that wrote a link; `None` if there is none."""
         found = self._session.execute(
             "SELECT revision FROM link WHERE uid = $1 AND source = ? AND target = ? AND type = ?",
             (source, target, type_.value),
@@ -314,7 +277,6 @@ class History:
         return None if found is None else int(found)
 
     def link_now(self, source: int, target: int, type_: LinkType) -> LinkVersion | None:
-        """Return the current version of one direction of a link; `None` if it does not exist."""
         row = self._session.execute(
             "SELECT source, target, type, confidence, note, revision, crc FROM link "
             "WHERE uid = $1 AND source = ? AND target = ? AND type = ?",
@@ -327,13 +289,11 @@ class History:
     # -- Dismissals, episodes and settings
 
     def dismissal_images(self, revision: int) -> dict[tuple[int, int], Dismissal]:
-        """Return dismissals that an operation changed or removed, as they were before it."""
         images = self._images("entity = 'dismissal' AND revision = ?", revision)
         found = (plain.loads(Dismissal, before) for _, before, _, _ in images)
         return {(one.a, one.b): one for one in found}
 
     def dismissal_revisions(self, row: int) -> set[int]:
-        """Return revisions of operations that made, changed or removed dismissals of a row."""
         found = {
             revision
             for (revision,) in self._session.execute(
@@ -349,30 +309,25 @@ class History:
         return found
 
     def episode_images(self, revision: int) -> dict[str, Episode]:
-        """Return episodes that an operation changed or removed, as they were before it, by id."""
         return {
             key: plain.loads(Episode, before)
             for key, before, _, _ in self._images("entity = 'episode' AND revision = ?", revision)
         }
 
     def last_episode(self, episode_id: str) -> Episode | None:
-        """Return an episode as it was before its last change or deletion."""
         found = self._images("entity = 'episode' AND key = ?", episode_id, order="DESC", limit=1)
         return next((plain.loads(Episode, before) for _, before, _, _ in found), None)
 
     def setting_image(self, revision: int, key: str) -> str | None:
-        """Return a setting as it was before an operation; `None` if that did not change it."""
         found = self._images("entity = 'setting' AND revision = ? AND key = ?", revision, key)
         return next((before for _, before, _, _ in found), None)
 
     # -- Changes of one row, of any entity
 
     def image_from(self, entity: str, key: str, revision: int) -> Image | None:
-        """Return the first image of a row at or after a revision; `None` if there is none."""
         return next(iter(self.images_from(entity, key, revision, 1)), None)
 
     def images_from(self, entity: str, key: str, revision: int, limit: int) -> list[Image]:
-        """Return at most `limit` images of a row at or after a revision, oldest first."""
         where = "entity = ? AND key = ? AND revision >= ?"
         return [
             Image(until, rows.since_of_image(entity, before), before, vector)
@@ -380,7 +335,6 @@ class History:
         ]
 
     def last_image(self, entity: str, key: str, before: int) -> int:
-        """Return the revision of the last image of a row before a revision; 0 if there is none."""
         return int(
             self._session.execute(
                 "SELECT coalesce(max(revision), 0) FROM image "

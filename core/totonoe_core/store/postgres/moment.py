@@ -21,6 +21,8 @@ class Moment:
     """Contents of a collection right after a revision, through one connection.
 
     It is not one snapshot: each page must be read in a snapshot of its own.
+
+    Methods without a text of their own: see `seam.Moment`.
     """
 
     def __init__(self, session: Session, history: History) -> None:
@@ -30,13 +32,11 @@ class Moment:
         """Rows left out because they do not match their checksum."""
 
     def last_row(self) -> int:
-        """Return the highest row number; 0 if there is none."""
         return int(
             self._session.execute("SELECT coalesce(max(row), 0) FROM memory WHERE uid = $1").get
         )
 
     def holds_anything(self) -> bool:
-        """Return whether there is now a memory that is not purged, or an episode."""
         return bool(
             self._session.execute(
                 "SELECT EXISTS(SELECT 1 FROM memory WHERE uid = $1 AND status <> 'purged') "
@@ -45,7 +45,6 @@ class Moment:
         )
 
     def rows_after(self, row: int, last: int, limit: int) -> list[int]:
-        """Row numbers after one, up to `last`."""
         found = self._session.execute(
             "SELECT row FROM memory WHERE uid = $1 AND row > ? AND row <= ? ORDER BY row LIMIT ?",
             (row, last, limit),
@@ -53,14 +52,12 @@ class Moment:
         return [number for (number,) in found]
 
     def ids(self, wanted: Sequence[int]) -> dict[int, str]:
-        """Ids by row number."""
         found = self._session.execute(
             "SELECT row, id FROM memory WHERE uid = $1 AND row = ANY(?)", (list(wanted),)
         )
         return dict(found.fetchall())
 
     def access(self, first: int, last: int) -> dict[int, tuple[int, int]]:
-        """Last access (us) and count of rows from `first` to `last`, as they are on disk now."""
         found = self._session.execute(
             "SELECT row, last_us, count, crc FROM access WHERE uid = $1 AND row BETWEEN ? AND ?",
             (first, last),
@@ -69,11 +66,6 @@ class Moment:
         return {row: (last_us, count) for row, last_us, count in checked}
 
     def links(self, sources: Sequence[int], revision: int) -> list[LinkVersion]:
-        """Return the links that some rows, ascending, held to higher rows; so each pair comes once.
-
-        Ordered by (source, target, type). One query if nothing changed since, else two for each
-        row.
-        """
         found: list[LinkVersion] = []
         if not sources:
             return found
@@ -99,7 +91,6 @@ class Moment:
         return found
 
     def dismissals(self, firsts: Sequence[int], revision: int) -> list[Dismissal]:
-        """Return dismissals whose lower row is one of some ascending rows, by their rows."""
         if not firsts:
             return []
         found = {}
@@ -120,7 +111,6 @@ class Moment:
         return [found[pair] for pair in sorted(found)]
 
     def episode_ids(self, revision: int) -> list[str]:
-        """Return ids of the episodes at a revision, by (start, id)."""
         found = set(
             self._session.execute(
                 "SELECT start_us, id FROM episode WHERE uid = $1 AND revision <= ?", (revision,)
@@ -133,7 +123,6 @@ class Moment:
         return [episode_id for _, episode_id in sorted(found)]
 
     def episode(self, now: Episode | None, episode_id: str, revision: int) -> Episode | None:
-        """Return an episode at a revision, given its current state."""
         if now is not None and now.revision <= revision:
             return now
         for before in self._images("episode", episode_id, episode_id + "\x01", revision):

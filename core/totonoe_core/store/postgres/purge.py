@@ -16,7 +16,10 @@ _REPLIES_AT_ONCE = 1000
 
 
 class PurgedRows:
-    """Writes that erase rows, inside the writer's transaction."""
+    """Writes that erase rows, inside the writer's transaction.
+
+    Methods without a text of their own: see `seam.PurgedRows`.
+    """
 
     def __init__(self, session: Session) -> None:
         self._session = session
@@ -26,11 +29,6 @@ class PurgedRows:
         self._session.write("DELETE FROM memory WHERE uid = $1 AND row = ?", (row,))
 
     def empty(self, tombstone: Memory) -> int:
-        """Put an empty row in the place of a memory; return how many before images were deleted.
-
-        This also deletes its links, every image of its links, its dismissals with their images, its
-        access figures, its second vector and its co-activations.
-        """
         row = tombstone.row
         execute = self._session.execute
         version_count = execute(
@@ -72,7 +70,6 @@ class PurgedRows:
         )
 
     def version_count(self, row: int) -> int:
-        """Return how many before images a memory has."""
         return int(
             self._session.execute(
                 "SELECT count(*) FROM image WHERE uid = $1 AND entity = 'memory' AND key = ?",
@@ -81,7 +78,6 @@ class PurgedRows:
         )
 
     def episodes_with(self, memory_ids: Collection[str]) -> list[Episode]:
-        """Return episodes that were made with any of some memories."""
         found = self._session.execute(
             f"SELECT {rows.EPISODE_COLUMNS} FROM episode WHERE uid = $1 "
             "AND EXISTS (SELECT 1 FROM json_array_elements_text(memory_ids::json) one "
@@ -92,10 +88,6 @@ class PurgedRows:
         return [rows.episode(row) for row in found if rows.is_sound(row, "episode")]
 
     def leave_episodes(self, memory_ids: Collection[str]) -> int:
-        """Remove memories from episodes and their images for good; return the number of episodes.
-
-        No trace stays: no image, and no new revision of the episode.
-        """
         gone = frozenset(memory_ids)
         episodes = self.episodes_with(gone)
         for one in episodes:

@@ -34,22 +34,22 @@ _AMONG = (
 
 
 class Questions:
-    """Reads of open questions on one collection; each row is checked against its crc."""
+    """Reads of open questions on one collection; each row is checked against its crc.
+
+    Methods without a text of their own: see `seam.Questions`.
+    """
 
     def __init__(self, session: Session) -> None:
         self._session = session
 
     def below(self, place: PairPlace, limit: int) -> list[AskedPair]:
-        """Return the next pairs below a place, the highest first."""
         return [_asked(row) for row in self._session.execute(_BELOW, (*place, limit))]
 
     def of_row(self, row: int, place: PairPlace) -> list[AskedPair]:
-        """Return the pairs of one row below a place, the highest first."""
         found = [_asked(one) for one in self._session.execute(_OF_ROW, (row,))]
         return sorted((one for one in found if one[:3] < place), reverse=True)
 
     def among(self, wanted: Sequence[int]) -> list[LikelyPair]:
-        """Return the pairs that are probably the same and of which both rows are among some."""
         found = (_asked(one) for one in self._session.execute(_AMONG, (list(wanted),)))
         return [LikelyPair(*one[:4]) for one in found]
 

@@ -41,6 +41,8 @@ class Rows:
 
     Memories that are set aside (`aside`) are absent; any other bad row raises `Corruption` and is
     noted. With `lenient`, for answers, bad links and episodes are noted and left out.
+
+    Methods without a text of their own: see `seam.Rows`.
     """
 
     def __init__(
@@ -58,11 +60,6 @@ class Rows:
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:
-        """Read everything within from one moment. For readers' connections; does not nest.
-
-        The moment is that of the first read. Until the end, the file's log cannot be truncated past
-        it.
-        """
         self._session.begin("ISOLATION LEVEL REPEATABLE READ READ ONLY")
         self.in_snapshot = True
         try:
@@ -72,11 +69,9 @@ class Rows:
             self._session.end("ROLLBACK")
 
     def memories(self, wanted: Sequence[int]) -> dict[int, Memory]:
-        """Return memories by row number, without access figures and links; skip unknown rows."""
         return {row[0]: self._opened(row, rows.memory) for row in self._sealed(wanted)}
 
     def excerpts(self, wanted: Sequence[int]) -> dict[int, rows.Excerpt]:
-        """Return excerpts of memories by row number; unknown rows are absent."""
         return {row[0]: self._opened(row, rows.excerpt) for row in self._sealed(wanted)}
 
     def _opened(self, row: rows.Row, record: Callable[[rows.Row], T]) -> T:
@@ -106,12 +101,10 @@ class Rows:
         return None if found is None else sql.read(found)
 
     def is_there(self, row: int) -> bool:
-        """Return whether `memory` has a row of this number, bad or not."""
         found = self._session.execute("SELECT 1 FROM memory WHERE uid = $1 AND row = ?", (row,)).get
         return found is not None
 
     def bad_memory(self, row: int) -> BadRow | None:
-        """Return the readable rest of a bad row of `memory`; `None` if it is sound or missing."""
         found = self.sealed_memory(row)
         if found is None or rows.is_sound(found, "memory"):
             return None
@@ -168,10 +161,6 @@ class Rows:
         return None if found is None else int(found)
 
     def row_of_external_id(self, external_id: str, agent_id: str) -> int | None:
-        """Return the row of the memory that an external id names for an agent.
-
-        The agent's own private memory comes before the public one; forgotten ones come last.
-        """
         for status in ("status <> 'forgotten'", "status = 'forgotten'"):
             for key in rows.external_keys(external_id, agent_id):
                 found = self.row_of_external_key(key, status)
@@ -180,14 +169,12 @@ class Rows:
         return None
 
     def row_of_id(self, memory_id: str) -> int | None:
-        """Return the row of the memory that has, or had, an id."""
         found = self._session.execute(
             "SELECT row FROM memory WHERE uid = $1 AND id = ?", (memory_id,)
         ).get
         return None if found is None else int(found)
 
     def ids(self, wanted: Sequence[int]) -> dict[int, str]:
-        """Ids by row; rows that are not there are left out."""
         found = self._session.execute(
             "SELECT row, id FROM memory WHERE uid = $1 AND row = ANY(?)",
             (list(wanted),),
@@ -195,7 +182,6 @@ class Rows:
         return {cast(int, row): cast(str, memory_id) for row, memory_id in found}
 
     def forgotten_before(self, time_us: int, limit: int) -> list[str]:
-        """Return ids of memories forgotten before a time, the longest forgotten first."""
         found = self._session.execute(
             "SELECT id FROM memory WHERE uid = $1 AND status = 'forgotten' AND updated_us < ? "
             "ORDER BY updated_us LIMIT ?",
@@ -204,21 +190,15 @@ class Rows:
         return [memory_id for (memory_id,) in found]
 
     def setting(self, key: str) -> str | None:
-        """Return one setting of the collection."""
         row = self._session.execute(
             "SELECT key, value, crc FROM setting WHERE uid = $1 AND key = ?", (key,)
         ).fetchone()
         return None if row is None else str(rows.check(row, "setting")[1])
 
     def last_revision(self) -> int:
-        """Return the newest revision; 0 before the first operation."""
         return self.history.newest()
 
     def links(self, sources: Iterable[int]) -> dict[int, list[tuple[int, Link]]]:
-        """Return for each source row its links as (target row, link), strongest first.
-
-        Order: confidence descending, then target row, then type.
-        """
         found: dict[int, list[tuple[int, Link]]] = {source: [] for source in sources}
         wanted = list(found)
         for start in range(0, len(wanted), _IN_MAX):
@@ -242,7 +222,6 @@ class Rows:
         return self._lenient
 
     def link_count(self, source: int) -> int:
-        """Return how many links a row holds."""
         return int(
             self._session.execute(
                 "SELECT count(*) FROM link WHERE uid = $1 AND source = ?", (source,)
@@ -250,14 +229,12 @@ class Rows:
         )
 
     def rows_after(self, revision: int) -> list[int]:
-        """Return rows of memories last changed after a revision."""
         found = self._session.execute(
             "SELECT row FROM memory WHERE uid = $1 AND revision > ?", (revision,)
         )
         return [row for (row,) in found]
 
     def superseded_by(self, memory_id: str, limit: int) -> list[Memory]:
-        """Return memories that this one superseded, by row number, at most `limit`."""
         found = self._session.execute(
             f"SELECT {rows.MEMORY_COLUMNS} FROM memory WHERE uid = $1 AND superseded_by = ? AND "
             "superseded_by <> '' ORDER BY row LIMIT ?",
@@ -267,7 +244,6 @@ class Rows:
         return [self._opened(row, rows.memory) for row in sealed if row[0] not in self.aside]
 
     def superseded_since(self, memory_id: str, revision: int, limit: int) -> list[Memory]:
-        """Return memories that this one superseded, changed after a revision, the latest first."""
         found = self._session.execute(
             f"SELECT {rows.MEMORY_COLUMNS} FROM memory WHERE uid = $1 AND superseded_by = ? AND "
             "superseded_by <> '' AND status = ? AND revision > ? ORDER BY revision DESC LIMIT ?",
@@ -277,7 +253,6 @@ class Rows:
         return [self._opened(row, rows.memory) for row in sealed if row[0] not in self.aside]
 
     def superseded_by_any(self, memory_ids: Sequence[str], limit: int) -> dict[int, str]:
-        """Return rows and ids of memories that one of these superseded, the newest first."""
         found = self._session.execute(
             "SELECT row, id FROM memory WHERE uid = $1 AND superseded_by = ANY(?) "
             "AND superseded_by <> '' ORDER BY row DESC LIMIT ?",
@@ -287,7 +262,6 @@ class Rows:
         return dict(replaced)
 
     def dismissal(self, a: int, b: int) -> Dismissal | None:
-        """Return the dismissal of a pair of rows (a < b), whether or not it still counts."""
         row = self._session.execute(
             f"SELECT {rows.DISMISSAL_COLUMNS} FROM dismissal WHERE uid = $1 AND a = ? AND b = ?",
             (a, b),
@@ -295,10 +269,6 @@ class Rows:
         return None if row is None else rows.dismissal(row)
 
     def dismissed(self, pairs: Iterable[tuple[int, int]]) -> set[tuple[int, int]]:
-        """Return those of some pairs of rows whose dismissal counts for their present texts.
-
-        Either row may come first; pairs are returned as given.
-        """
         wanted: dict[int, list[tuple[int, int]]] = {}
         for pair in pairs:
             wanted.setdefault(min(pair), []).append(pair)
@@ -319,7 +289,6 @@ class Rows:
         return found
 
     def dismissals_changed(self, revision: int) -> bool:
-        """Return whether an operation after a revision dismissed a pair, or took that back."""
         found = self._session.execute(
             "SELECT EXISTS (SELECT 1 FROM operation WHERE uid = $1 AND revision > ? "
             "AND position('\"dismissal\"' in touched) > 0)",
@@ -328,7 +297,6 @@ class Rows:
         return bool(found)
 
     def dismissed_live(self, limit: int) -> list[tuple[int, int]]:
-        """Return pairs of live rows (a < b) whose dismissal counts, the newest first."""
         return list(
             self._session.execute(
                 "SELECT d.a, d.b FROM dismissal d "
@@ -341,11 +309,6 @@ class Rows:
         )
 
     def merged_away(self, limit: int) -> list[int]:
-        """Return rows that were live until a Merge removed them, the newest first.
-
-        So does a Resolve that says that two are the same; only such a one writes a version of the
-        memory that stays. Leaves out what was undone, and rows whose chain was only shortened.
-        """
         return [
             row
             for (row,) in self._session.execute(
@@ -364,7 +327,6 @@ class Rows:
         ]
 
     def dismissal_count(self, row: int) -> int:
-        """Return how many dismissals name a row."""
         return int(
             self._session.execute(
                 "SELECT (SELECT count(*) FROM dismissal WHERE uid = $1 AND a = $2) + "
@@ -374,7 +336,6 @@ class Rows:
         )
 
     def episode(self, episode_id: str) -> Episode | None:
-        """Return an episode with the ids at its creation."""
         row = self._session.execute(
             f"SELECT {rows.EPISODE_COLUMNS} FROM episode WHERE uid = $1 AND id = ?", (episode_id,)
         ).fetchone()
@@ -383,10 +344,6 @@ class Rows:
     def episodes_by_start(
         self, after: tuple[int, str], limit: int, agent_id: str, time: TimeRange
     ) -> list[Episode]:
-        """Return episodes that an agent can see and that overlap a time, by (start, id).
-
-        Starts after a position. Both `start_us` and `end_us` belong to an episode.
-        """
         found = self._session.execute(
             f"SELECT {rows.EPISODE_COLUMNS} FROM episode "
             "WHERE uid = $1 AND (start_us, id) > (?, ?) "
@@ -410,7 +367,6 @@ class Rows:
         return episodes
 
     def rows_by_time(self, after: tuple[int, str], limit: int) -> list[tuple[int, int, str]]:
-        """Return (row, created_us, id) in the order of a List, after a position; none set aside."""
         bad = [bad.row for bad in self.aside.memories()]
         found = self._session.execute(
             "SELECT row, created_us, id FROM memory WHERE uid = $1 AND (created_us, id) > (?, ?) "
@@ -421,7 +377,10 @@ class Rows:
 
 
 class ReaderPool:
-    """A few connections that read one collection, each used by one thread at a time."""
+    """A few connections that read one collection, each used by one thread at a time.
+
+    Methods without a text of their own: see `seam.ReaderPool`.
+    """
 
     def __init__(self, open_one: Callable[[], Session], size: int, aside: Aside | None) -> None:
         self._open_one = open_one
@@ -466,7 +425,6 @@ class ReaderPool:
         )
 
     def close(self) -> None:
-        """Close the connections: idle ones now, others when their reader is done."""
         self._closed = True
         with contextlib.suppress(queue.Empty):
             while True:

@@ -21,21 +21,22 @@ _PAIR_COLUMNS = "low, high, count, crc"
 
 
 class Recalls:
-    """Writes of these figures, inside the writer's transactions."""
+    """Writes of these figures, inside the writer's transactions.
+
+    Methods without a text of their own: see `seam.Recalls`.
+    """
 
     def __init__(self, session: Session, aside: Aside) -> None:
         self._session = session
         self._aside = aside
 
     def put_access(self, figures: Iterable[tuple[int, int, int]]) -> None:
-        """Writes (row, last access us, count) of recalled memories."""
         self._session.write_all(
             sql.upsert("access", _ACCESS_COLUMNS, "row"),
             map(rows.seal, figures),
         )
 
     def access(self) -> dict[int, tuple[int, int]]:
-        """Last access (us) and count by row, for loading."""
         found = self._session.execute(f"SELECT {_ACCESS_COLUMNS} FROM access WHERE uid = $1")
         return {one[0]: (one[1], one[2]) for one in found if self._is_sound("access", one, 1)}
 
@@ -47,7 +48,6 @@ class Recalls:
         return False
 
     def put_events(self, events: Iterable[RecallEvent], keep: int) -> None:
-        """Keep events of Recalls; of more than `keep` the oldest are dropped."""
         last = int(
             self._session.execute(
                 "SELECT coalesce(max(number), 0) FROM recall_event WHERE uid = $1"
@@ -67,7 +67,6 @@ class Recalls:
         )
 
     def take_events(self, limit: int) -> list[RecallEvent]:
-        """Remove and return the oldest events: each is used once; bad ones are only noted."""
         read = self._session.execute(
             f"SELECT {_EVENT_COLUMNS} FROM recall_event WHERE uid = $1 ORDER BY number LIMIT ?",
             (limit,),
@@ -86,10 +85,6 @@ class Recalls:
     def add_coactivations(
         self, gained: Mapping[tuple[int, int], int]
     ) -> dict[tuple[int, int], int]:
-        """Add co-activations by (lower, higher) row; return their new counts.
-
-        A bad count starts at zero.
-        """
         counts = {}
         for pair, count in gained.items():
             row = self._session.execute(
