@@ -10,12 +10,12 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from totonoe.console import limits, texts
-from totonoe.console.pages.review import REASON, read
+from totonoe.console.pages.review import REASON, read, says_that_already
 from totonoe.console.sessions import Done
 from totonoe.console.view import Form, View
 from totonoe.enums import LinkType, Status
 from totonoe.history.models import HistoryPage, Version
-from totonoe.memories.models import Duplicate, Memory
+from totonoe.memories.models import Memory
 from totonoe.words.parts import recalls
 from totonoe.words.plain import plain
 
@@ -140,7 +140,7 @@ async def edit(view: View, request: Request) -> Response:
         reason=form.text("reason") or REASON,
     )
     if not done.updated and done.duplicate is not None:
-        return view.back(request, f"/m/{memory_id}", _repeated(done.duplicate))
+        return view.back(request, f"/m/{memory_id}", says_that_already(done.duplicate))
     return view.back(request, f"/m/{memory_id}", Done("Changed.", done.revision))
 
 
@@ -174,15 +174,8 @@ async def supersede(view: View, request: Request) -> Response:
         namespace=before.namespace,
     )
     if not done.saved and not done.superseded_ids and done.duplicate is not None:
-        return view.back(request, f"/m/{memory_id}", _repeated(done.duplicate))
+        return view.back(request, f"/m/{memory_id}", says_that_already(done.duplicate))
     return view.back(request, f"/m/{done.memory_id}", Done("Replaced.", done.revision))
-
-
-def _repeated(duplicate: Duplicate) -> Done:
-    return Done(
-        f"Nothing was done: {duplicate.memory_id} says that already: {duplicate.snippet}",
-        failed=True,
-    )
 
 
 ROUTES = (

@@ -17,7 +17,7 @@ from totonoe.console.view import Form, View
 from totonoe.enums import Answer
 from totonoe.errors import NotActive, NotFound, StaleRevision, UndoRefused
 from totonoe.history.models import Operation
-from totonoe.memories.models import Memory
+from totonoe.memories.models import Duplicate, Memory
 from totonoe.words.parts import counted, no_longer_said
 from totonoe.words.text import age, snippet
 
@@ -140,12 +140,7 @@ async def answer(view: View, request: Request) -> Response:
             raise
         return view.back(request, "/", _overtaken(first), **back)
     if not done.resolved and done.duplicate is not None:
-        told = Done(
-            f"Nothing was done: {done.duplicate.memory_id} says that already: "
-            f"{done.duplicate.snippet}",
-            failed=True,
-        )
-        return view.back(request, "/", told, **back)
+        return view.back(request, "/", says_that_already(done.duplicate), **back)
     desk.answered(done.revision)
     desk.found = [pair for pair in desk.found if pair.ids != {a, b}]
     told = Done(f"{_TOOK[said]} {snippet(done.memory.content)}", done.revision)
@@ -178,6 +173,14 @@ def _overtaken(first: Operation) -> Done:
         f"{who} was faster{since}: {first.kind}, revision {first.revision}. Your answer changed "
         "nothing.",
         first.revision,
+        failed=True,
+    )
+
+
+def says_that_already(duplicate: Duplicate) -> Done:
+    """Name the memory because of which an answer changed nothing."""
+    return Done(
+        f"Nothing was done: {duplicate.memory_id} says that already: {duplicate.snippet}",
         failed=True,
     )
 

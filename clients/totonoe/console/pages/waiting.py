@@ -6,12 +6,12 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from totonoe.console import limits
+from totonoe.console.pages.review import REASON, says_that_already
 from totonoe.console.sessions import Done
 from totonoe.console.view import Form, View
 from totonoe.enums import ReviewAnswer
 from totonoe.words.text import snippet
 
-REASON = "console"
 _DECIDED = {ReviewAnswer.CONFIRM: "Confirmed", ReviewAnswer.REJECT: "Rejected"}
 
 
@@ -32,12 +32,7 @@ async def decide(view: View, request: Request) -> Response:
         form.text("id"), answer, reason=REASON, expected_revision=form.number("revision")
     )
     if not done.reviewed and done.duplicate is not None:
-        told = Done(
-            f"Nothing was done: {done.duplicate.memory_id} says that already: "
-            f"{done.duplicate.snippet}",
-            failed=True,
-        )
-        return view.back(request, "/waiting", told)
+        return view.back(request, "/waiting", says_that_already(done.duplicate))
     view.desk(request).answered(done.revision)
     words = f"{_DECIDED[answer]}: {snippet(done.memory.content)}"
     return view.back(request, "/waiting", Done(words, done.revision))
