@@ -33,7 +33,7 @@ def test_client_page_prints_what_it_says(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr(trace, "_TRACER_PROVIDER_SET_ONCE", Once())
     blocks = BLOCK.findall(PAGE.read_text("utf-8"))
     assert len(blocks) >= 8
-    with DaemonProcess(tmp_path / "data", embedder="use") as daemon:
+    with DaemonProcess(tmp_path / "data", embedder="use", judge="own") as daemon:
         monkeypatch.setenv("TOTONOE_ADDRESS", daemon.address)
         for code, printed in blocks:
             out = io.StringIO()

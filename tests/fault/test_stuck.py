@@ -54,7 +54,7 @@ class StuckDaemon(DaemonProcess):
         """Starts it and waits for nothing."""
         with self.log.open("ab") as log:
             place = ("--address", self.address, "--data-dir", str(self.data_dir))
-            command = [*self.command(), *place, "--embedder", "hashing"]
+            command = [*self.command(), *place, "--embedder", "hashing", "--judge", "none"]
             self._process = subprocess.Popen(command, stderr=log, env=self.environment())
 
     def __exit__(self, *_: object) -> None:
@@ -95,7 +95,7 @@ def stick(daemon: StuckDaemon, call: Callable[[totonoe.Client], object]) -> thre
         once = totonoe.RetryPolicy(attempts_max=1)
         with (
             suppress(totonoe.TotonoeError),
-            totonoe.Client(daemon.address, timeout_s=60, retry=once) as client,
+            totonoe.Client(daemon.address, timeout_s=20, retry=once) as client,
         ):
             call(client)
 

@@ -114,6 +114,7 @@ def start(tmp_path) -> Iterator[Callable[..., DaemonProcess]]:
             "TOTONOE_ADDRESS": "127.0.0.1:0",
             "TOTONOE_DATA_DIR": str(tmp_path / "data"),
             "TOTONOE_EMBEDDER": "hashing",
+            "TOTONOE_JUDGE": "none",
         }
         started.append(DaemonProcess(*options, **(defaults | environment)))
         return started[-1]

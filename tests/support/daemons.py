@@ -25,12 +25,15 @@ def free_port() -> int:
 
 
 class DaemonProcess:
-    """`python -m totonoe_server` on a data directory; `with` starts and stops it."""
+    """`python -m totonoe_server` on a data directory; `with` starts and stops it.
 
-    def __init__(self, data_dir: Path, *, embedder: str = "hashing") -> None:
+    Without a judge unless one is named: its process costs a quarter of a start.
+    """
+
+    def __init__(self, data_dir: Path, *, embedder: str = "hashing", judge: str = "none") -> None:
         self.address = f"127.0.0.1:{free_port()}"
         self.data_dir = data_dir
-        self._embedder = embedder
+        self._embedder, self._judge = embedder, judge
         self._process: subprocess.Popen[bytes] | None = None
         self.log = data_dir.parent / f"{data_dir.name}.log"
 
@@ -50,7 +53,7 @@ class DaemonProcess:
                     *self.command(),
                     *("--address", self.address),
                     *("--data-dir", str(self.data_dir)),
-                    *("--embedder", self._embedder),
+                    *("--embedder", self._embedder, "--judge", self._judge),
                 ],
                 stdout=log,
                 stderr=log,
