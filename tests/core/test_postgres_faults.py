@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -162,6 +163,56 @@ def test_daemon_that_stands_still_in_a_batch_holds_nobody_up(
             still.result(wait_s())
     again = daemon.apply(remember(TEXT), operation_id="op-still")
     assert again.results[0].saved and not again.replayed, "nothing of it had been stored"
+
+
+@contextmanager
+def refusing(url: str, code: str, what: str = "true") -> Iterator[None]:
+    """Let the server refuse new memories with an error code, where a condition holds."""
+    with session(url) as connection:
+        connection.execute(
+            "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS "
+            f"$$ BEGIN RAISE EXCEPTION 'no' USING ERRCODE = '{code}'; END $$"
+        )
+        connection.execute(
+            f"CREATE TRIGGER refuse BEFORE INSERT ON memory FOR EACH ROW WHEN ({what}) "
+            "EXECUTE FUNCTION refuse()"
+        )
+    try:
+        yield
+    finally:
+        with session(url) as connection:
+            connection.execute("DROP FUNCTION refuse CASCADE")
+
+
+CANCELLED, DISK_FULL = "57014", "53100"
+
+
+def test_write_that_the_server_cancels_is_acknowledged_to_nobody(daemon: Store, url: str) -> None:
+    """Its error comes with the next statement, which may be of another operation."""
+    texts = {f"op-{number}": f"note {number} of one batch" for number in range(3)}
+    with refusing(url, CANCELLED, f"NEW.content = '{texts['op-0']}'"):
+        requests = [(one, (remember(text),)) for one, text in texts.items()]
+        futures = daemon.engine.apply_all("default", requests)
+        errors = [future.exception(wait_s()) for future in futures]
+    stored = {memory.content for memory in daemon.list()}
+    for text, error in zip(texts.values(), errors, strict=True):
+        assert isinstance(error, Unavailable if text not in stored else type(None))
+    for one, text in texts.items():
+        assert daemon.apply(remember(text), operation_id=one).results[0].saved
+
+
+@pytest.mark.parametrize(("code", "error"), [(CANCELLED, Unavailable), (DISK_FULL, ReadOnly)])
+def test_daemon_goes_on_after_the_server_refused_a_write_however_often_it_wrote_before(
+    daemon: Store, url: str, code: str, error: type[TotonoeError]
+) -> None:
+    """Statements become prepared ones meanwhile, also those that the server passed over."""
+    for number in range(6):
+        daemon.save(f"note {number} before")
+        with refusing(url, code):
+            for turn in range(3):
+                with pytest.raises(error):
+                    daemon.save(f"note {number} that is refused, turn {turn}")
+        daemon.save(f"note {number} after")
 
 
 def test_server_that_takes_no_writes_is_read_only_and_reads_go_on(daemon: Store, url: str) -> None:

@@ -71,15 +71,23 @@ class Session:
         self.reconnected = False
         """True if the connection was lost and opened again since somebody looked."""
         self._written: list[tuple[str, Sequence[object]]] = []
+        self._failed: Exception | None = None
+        """What ended the transaction before its end: no later statement of it may count."""
 
     def execute(self, query: str, values: Sequence[object] = ()) -> Found:
         """Run a statement; `?` are its values.
 
-        Raises `ReadOnly` if the server refuses to write, `Unavailable` if it is gone or busy.
+        Raises `ReadOnly` if the server refuses to write, `Unavailable` if it is gone or busy. In a
+        transaction each later statement raises the same, and its end rolls back: the statement that
+        failed may be one of `write`, of an operation that was decided before.
         """
+        if self._failed is not None:
+            raise self._failed
         try:
             return self._run(query, values)
         except psycopg.Error as error:
+            if self.in_transaction:
+                self._failed = typed(error)
             if isinstance(error, pg.ReadOnlySqlTransaction):
                 # It became a standby. The next connection is to the primary, if one is named.
                 self._connection.close()
@@ -125,6 +133,8 @@ class Session:
         if not self.in_transaction:
             self.execute(query, values)
             return
+        if self._failed is not None:
+            return  # the end of the transaction raises it
         self._written.append((query, values))
         if len(self._written) >= _WRITTEN_MAX:
             self.execute("SELECT 1")
@@ -147,7 +157,8 @@ class Session:
                 for row in rows:
                     copy.write_row((self.uid, *row))
         except psycopg.Error as error:
-            raise typed(error) from error
+            self._failed = typed(error)
+            raise self._failed from error
 
     def begin(self, how: str = "") -> None:
         """Begin a transaction."""
@@ -160,22 +171,26 @@ class Session:
         Raises `Unanswered` if the connection was lost during a COMMIT, and `Unavailable` if the
         server rolled back instead.
         """
-        if word != "COMMIT":
-            self._written = []
-            if self._connection.closed:
-                self.in_transaction = False
-                return  # the server has rolled back
+        failed = self._failed
         try:
+            if word != "COMMIT":
+                self._written = []
+                if failed is not None or self._connection.closed:
+                    return  # the server has rolled back, or does so now
             # Still in the transaction: a new connection has nothing to commit.
             found = self.execute(word)
         except Unavailable as error:
-            if word == "COMMIT" and self._connection.closed:
+            if word == "COMMIT" and failed is None and self._connection.closed:
                 raise Unanswered(
                     error.reason, _UNANSWERED, retry_delay_ms=error.retry_delay_ms
                 ) from error
             raise
         finally:
+            if self._failed is not None:
+                # What the server has prepared of a pipeline that failed, nobody knows.
+                self._connection.close()
             self.in_transaction = False
+            self._failed = None
             self._written = []
         if found.status != word:
             raise later("the transaction was rolled back")
