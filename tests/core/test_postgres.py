@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -25,21 +24,18 @@ from support.engines import (
     remember,
     undo,
     update,
-    vector_at,
     vector_of,
 )
 from support.postgres import database, psycopg
 from support.waits import wait_s, wait_until
 from totonoe_core.base.errors import NotFound, TotonoeError, UnsupportedFormat
-from totonoe_core.domain.memories import Purge, Remember, Remembered
+from totonoe_core.domain.memories import Purge
 from totonoe_core.domain.queries import HistoryQuery
 from totonoe_core.domain.records import Status
 from totonoe_core.engine.state.state import CollectionState
-from totonoe_core.store.postgres import collection_file
 from totonoe_core.store.postgres.store import PostgresStore
 
-DAEMONS, CLIENTS, ROUNDS = 2, 16, 6
-UNLOCKED = "SELECT revision, true FROM collection WHERE uid = $1"
+DAEMONS = 2
 Open = Callable[..., Any]
 
 
@@ -73,74 +69,6 @@ def state_of(store: Store) -> CollectionState:
         return state
     finally:
         store.engine._collections.give_back(one)
-
-
-def race(daemons: list[Store], commands: list[Remember]) -> list[Remembered | Exception]:
-    """Say things at once, to every daemon in turn."""
-    together = threading.Barrier(len(commands))
-
-    def call(number: int) -> Remembered | Exception:
-        together.wait(wait_s())
-        try:
-            answer = daemons[number % len(daemons)].apply(commands[number]).results[0]
-        except Exception as error:
-            return error
-        assert isinstance(answer, Remembered)
-        return answer
-
-    with ThreadPoolExecutor(len(commands)) as pool:
-        return list(pool.map(call, range(len(commands))))
-
-
-def same_text(number: int) -> list[Remember]:
-    return [remember(f"the heating of round {number} is set to 21 degrees")] * (DAEMONS * CLIENTS)
-
-
-def same_words(number: int) -> list[Remember]:
-    ends = ("", ".", " !", "  ", " ...", " ;", ",", " -")
-    return [
-        remember(f"the boiler of round {number} was cleaned{ends[at % len(ends)]}")
-        for at in range(DAEMONS * CLIENTS)
-    ]
-
-
-def same_meaning(number: int) -> list[Remember]:
-    base = vector_of(f"round {number}")
-    words = ("sofa", "bench", "chair", "couch", "floor", "carpet", "table", "shelf")
-    return [
-        remember(f"{words[at % 8]} {at}", vector=vector_at(base, 0.999, at))
-        for at in range(DAEMONS * CLIENTS)
-    ]
-
-
-@pytest.mark.parametrize("said", [same_text, same_words, same_meaning])
-def test_of_many_that_say_the_same_at_once_one_is_saved(
-    daemons: list[Store], said: Callable[[int], list[Remember]]
-) -> None:
-    daemons[0].set(("guard.preset", "ego" if said is same_meaning else "standard"))
-    for number in range(ROUNDS):
-        answers = race(daemons, said(number))
-        saved = [one for one in answers if isinstance(one, Remembered) and one.saved]
-        assert len(saved) == 1, answers
-        assert {one.memory_id for one in answers if isinstance(one, Remembered)} == {
-            saved[0].memory_id
-        }, "and the others are told which"
-        assert not [one for one in answers if isinstance(one, Exception)]
-
-
-def test_without_the_lock_the_race_is_lost(
-    daemons: list[Store], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Else the test above would prove nothing."""
-    daemons[0].save("a first memory, so that both have the collection open")
-    daemons[1].save("another first memory, so that both have the collection open")
-    monkeypatch.setattr(collection_file, "_LOCK", UNLOCKED)
-    wrong = 0
-    for number in range(ROUNDS):
-        answers = race(daemons, same_text(number))
-        saved = [one for one in answers if isinstance(one, Remembered) and one.saved]
-        wrong += len(saved) != 1 or any(isinstance(one, Exception) for one in answers)
-    assert wrong, "two daemons decided at once, and nobody noticed"
 
 
 def test_what_one_daemon_does_another_shows_and_takes_back(daemons: list[Store]) -> None:

