@@ -26,7 +26,7 @@ PARALLEL := -n $(WORKERS) --maxprocesses 4 --dist loadfile --no-loadscope-reorde
 # The units that load no model, compile nothing and start no process.
 QUICK := tests/core tests/clients tests/house $(addprefix --ignore=tests/,core/test_kernels_cache.py \
 	core/test_probe.py core/test_verifying.py core/test_embedding_models.py core/test_openings.py \
-	core/test_races.py core/test_postgres.py core/test_postgres_faults.py core/test_prefetched.py \
+	core/test_races.py core/test_postgres.py core/test_postgres_faults.py core/test_postgres_races.py core/test_prefetched.py \
 	core/test_wal.py core/test_checkpoints.py core/test_snapshots.py \
 	core/test_embedding_service.py core/test_words_only.py house/test_bench.py house/test_new_call.py \
 	clients/test_anthropic_tool.py clients/test_reembed.py clients/test_client_docs.py clients/test_words_only.py clients/test_past_live.py \
@@ -85,14 +85,19 @@ proto: $(VENV)/.dev
 	$(BIN)/python $(TYPESCRIPT)/generate.py
 
 # The engine's own tests on a database in the place of files, where those that open a file skip
-# themselves, and the tests of that store; `make test` runs a sample of these.
+# themselves, the tests of that store, and those of what every store promises over the wire;
+# `make test` runs a sample of these.
 test-postgres: $(VENV)/.kernels
 	TOTONOE_TEST_STORE=postgresql $(BIN)/python -m pytest $(PARALLEL) $(addprefix tests/core/test_,$(addsuffix .py,\
 		changes check consolidating decide dismissing episodes expiry external_ids folding forgetting growing history \
 		known merging near neighbors races recalled_by replaying resolve sessions shown superseding tidying tombstones \
 		undo_conflicts undoing why_not words_only)) tests/core/test_postgres.py tests/core/test_postgres_faults.py \
 		tests/fault/test_postgres_crash.py \
-		tests/server/test_store_option.py tests/server/test_store_copy.py tests/server/test_two_daemons.py
+		tests/core/test_postgres_races.py \
+		tests/server/test_store_option.py tests/server/test_store_copy.py tests/server/test_two_daemons.py \
+		$(addprefix tests/server/test_,$(addsuffix .py,audit_services cleanup_services consolidate graph_services \
+		history_services privacy questions races reviewing services tidy_services transfer watch)) \
+		$(addprefix tests/clients/test_,$(addsuffix .py,consolidate namespaces past_live sources transfer watch))
 
 soak: $(VENV)/.dev soak-typescript
 	$(BIN)/python -m pytest -m soak --timeout 3600 --ignore tests/e2e/test_load.py --ignore tests/e2e/test_dist.py

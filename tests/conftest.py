@@ -7,7 +7,22 @@ from collections.abc import Iterator
 
 import pytest
 
+from support.kept import FILES, POSTGRESQL, STORES, chosen
+
 Constants = dict[tuple[str, str], float]
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """A test marked `both_stores` runs over files and over PostgreSQL."""
+    if metafunc.definition.get_closest_marker("both_stores"):
+        stores = STORES if chosen() == FILES else (POSTGRESQL,)
+        metafunc.parametrize("kept_in", stores, indirect=True, scope="session")
+
+
+@pytest.fixture(scope="session")
+def kept_in(request: pytest.FixtureRequest) -> str:
+    """The store that a server of a test is over, one of `STORES`."""
+    return str(getattr(request, "param", chosen()))
 
 
 @pytest.fixture(scope="module", autouse=True)

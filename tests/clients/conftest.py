@@ -12,9 +12,9 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from support.scripted import scripted
+from support.serving import serving
 from totonoe import AsyncClient, Client, RetryPolicy
 from totonoe.cli.main import app
-from totonoe_server.tools.testing import running_server
 
 # Fast enough for a test, otherwise the policy that users get.
 QUICK = RetryPolicy(attempts_max=4, backoff_initial_s=0.01, backoff_max_s=0.02)
@@ -102,8 +102,8 @@ _NUMBERS = itertools.count()
 
 
 @pytest.fixture(scope="module")
-def server() -> Iterator[Any]:
-    with running_server() as made:
+def server(kept_in: str) -> Iterator[Any]:
+    with serving(kept_in=kept_in) as made:
         yield made
 
 

@@ -10,12 +10,12 @@ import pytest
 from typer.testing import Result
 
 from support.scripted import fail, scripted
+from support.serving import serving
 from totonoe import Client, RetryPolicy, Verdict, errors
 from totonoe.cli.commands import consolidate as consolidate_commands
 from totonoe.enums import KeepReason
 from totonoe.v1 import consolidate_pb2 as pb
 from totonoe.v1 import types_pb2
-from totonoe_server.tools.testing import running_server
 
 Call = Callable[..., Any]
 Run = Callable[..., Result]
@@ -281,7 +281,7 @@ def test_command_stopped_by_ctrl_c_says_how_to_go_on(
 
 
 def test_whole_story_against_a_daemon() -> None:
-    with running_server() as server, server.client("anna") as client:
+    with serving() as server, server.client("anna") as client:
         for text in ("The lamp in the hall is red.", "The old lamp in the hall is red."):
             client.remember(text, force=True)
         for _ in range(2):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
@@ -14,18 +14,12 @@ from typer.testing import CliRunner
 from totonoe import GuardPolicy, errors
 from totonoe.cli.main import app
 from totonoe.enums import UndoConflictKind
-from totonoe_server.tools.testing import RunningServer, running_server
+from totonoe_server.tools.testing import RunningServer
 
 Call = Callable[..., Any]
 _names = itertools.count(1)
 PORT = "The staging database listens on port 5433."
 CACHE = "Anna waters the fern on Mondays."
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[RunningServer]:
-    with running_server() as running:
-        yield running
 
 
 @pytest.fixture

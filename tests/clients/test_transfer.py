@@ -13,12 +13,12 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from support.scripted import fail, scripted
+from support.serving import serving
 from totonoe import Client, errors
 from totonoe.cli.main import app
 from totonoe.transfer import transfers
 from totonoe.transfer.models import ExportProgress
 from totonoe.v1 import transfer_pb2 as pb
-from totonoe_server.tools.testing import running_server
 
 Call = Callable[..., Any]
 LINES = [b'{"record":"header"}\n', b'{"text":"a\r b \\u2028 c"}\n', b'{"record":"end"}\n']
@@ -163,7 +163,7 @@ def test_import_that_ends_early_is_a_bug_of_the_daemon(call: Call) -> None:
 
 @pytest.fixture(scope="module")
 def address() -> Iterator[str]:
-    with running_server() as server, server.client("anna") as client:
+    with serving() as server, server.client("anna") as client:
         for number in range(3):
             client.remember(f"Fact number {number} of three.", tags=["t"], force=True)
         client.forget(client.remember("Gone again.", force=True).memory_id)

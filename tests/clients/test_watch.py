@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 
 from support.scripted import fail, scripted
+from support.serving import serving
 from support.waits import wait_s
 from totonoe import AsyncClient, Client, LinkType, RetryPolicy, errors
 from totonoe.enums import ChangeType
 from totonoe.v1 import operations_pb2 as op
 from totonoe.v1 import types_pb2
 from totonoe.watch.course import Course
-from totonoe_server.tools.testing import running_server
 
 Call = Callable[..., Any]
 QUICK = RetryPolicy(attempts_max=3, backoff_initial_s=0.01, backoff_max_s=0.02)
@@ -248,7 +248,7 @@ def test_goes_on_over_a_restart_of_the_daemon() -> None:
                     return
 
     with (
-        running_server() as server,
+        serving() as server,
         Client(server.address) as client,
         Client(server.address) as writer,
     ):

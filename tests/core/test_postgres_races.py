@@ -21,6 +21,7 @@ from support.postgres import migrated, psycopg
 from support.waits import wait_s
 from totonoe_core.domain.memories import Remember, Remembered
 from totonoe_core.domain.records import Method
+from totonoe_core.engine.writer.writer import Writer
 from totonoe_core.store.postgres import collection_file
 from totonoe_core.store.postgres.store import PostgresStore
 
@@ -192,6 +193,14 @@ def test_without_lock_and_key_more_than_one_copy_gets_in(
         # It stops some of the copies without the lock, too: no two operations have one revision.
         connection.execute("ALTER TABLE operation DROP CONSTRAINT operation_pkey")
     monkeypatch.setattr(collection_file, "_LOCK", UNLOCKED)
-    # Only the first round is fair: the history of the daemons parts then.
+    met, together, decide = set(), threading.Barrier(DAEMONS), Writer._decide
+
+    def decide_together(self: Writer, job: Any) -> Any:
+        if self not in met:
+            met.add(self)
+            together.wait(wait_s())
+        return decide(self, job)
+
+    monkeypatch.setattr(Writer, "_decide", decide_together)
     answers = race(daemons, [layer.say(0, at) for at in range(SAMPLE[0])])
     assert len(saved_of(answers)) > 1

@@ -15,6 +15,7 @@ from google.rpc import error_details_pb2
 from grpc_status import rpc_status
 
 from support.probes import small_probe
+from support.serving import serving
 from support.waits import WAIT_S, wait_s
 from totonoe.v1 import admin_service_pb2 as admin_pb
 from totonoe.v1 import admin_service_pb2_grpc, memory_service_pb2_grpc
@@ -162,9 +163,9 @@ def _small_probe() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session")
-def wire() -> Iterator[Wire]:
+def wire(kept_in: str) -> Iterator[Wire]:
     """The real engine with the embedder `hashing`, for all tests; each has its collection."""
-    with running_server() as server:
+    with serving(kept_in=kept_in) as server:
         wire = connect(server)
         with wire.channel:
             yield wire
@@ -173,7 +174,8 @@ def wire() -> Iterator[Wire]:
 @contextmanager
 def open_real(**settings: Any) -> Iterator[Wire]:
     """A server of the real engine for one test, and stubs to it."""
-    with running_server(**settings) as server:
+    opens = running_server if "store" in settings else serving
+    with opens(**settings) as server:
         wire = connect(server)
         with wire.channel:
             yield wire

@@ -37,6 +37,7 @@ def filled(wire):
 # -- Undo
 
 
+@pytest.mark.both_stores
 def test_undo_of_a_forget_brings_memory_and_links_back_and_undo_of_it_takes_them(wire, filled):
     collection, ids = filled
     wire.memory.Link(pb.LinkRequest(collection=collection, source_id=ids[0], target_id=ids[1]))
@@ -208,6 +209,7 @@ def test_private_memories_are_in_nobody_elses_history(wire, fails):
 # -- The past
 
 
+@pytest.mark.both_stores
 def test_as_of_reads_what_was_there_then(wire, fails, filled):
     collection, ids = filled
     then = {"revision": 2}

@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 
 from support.engines import vector_at, vector_of
 from support.likelihood import Likelihood
+from support.serving import serving
 from totonoe import AsyncClient, Client, Draft
 from totonoe.cli.main import app
 from totonoe.collections.models import GuardPolicy
@@ -19,7 +20,6 @@ from totonoe.errors import InvalidArgument, NotFound, StaleRevision
 from totonoe.memories.models import Checked, Remembered, Updated
 from totonoe.questions.models import Question
 from totonoe_core.domain.policy import SHOWN_FROM
-from totonoe_server.tools.testing import running_server
 
 DIMENSION = 384
 BASE = vector_of("base", DIMENSION)
@@ -27,10 +27,10 @@ NIGHT, NIGHTLY = "The backup runs at night", "The backup is nightly"
 
 
 @pytest.fixture
-def client(monkeypatch: pytest.MonkeyPatch) -> Iterator[Client]:
+def client(monkeypatch: pytest.MonkeyPatch, kept_in: str) -> Iterator[Client]:
     """A client of a daemon for which two texts are likely the same."""
     Likelihood(monkeypatch).say(NIGHT, NIGHTLY, 0.86)
-    with running_server() as server, server.client("anna") as client:
+    with serving(kept_in=kept_in) as server, server.client("anna") as client:
         monkeypatch.setenv("TOTONOE_ADDRESS", server.address)
         monkeypatch.setenv("TOTONOE_AGENT", "anna")
         yield client
@@ -49,6 +49,7 @@ def open_questions(client: Client) -> list[Question]:
     return list(client.list_questions().questions)
 
 
+@pytest.mark.both_stores
 def test_answer_ends_with_the_question(client: Client) -> None:
     first = client.remember(NIGHT, vector=BASE)
     checked = client.check(NIGHTLY, vector=vector_at(BASE, 0.9))
@@ -228,10 +229,10 @@ def test_less_trusted_value_of_a_key_is_asked_about_until_it_is_answered(client:
 
 
 @pytest.fixture
-def unsure(monkeypatch: pytest.MonkeyPatch) -> Iterator[Client]:
+def unsure(monkeypatch: pytest.MonkeyPatch, kept_in: str) -> Iterator[Client]:
     """A client of a daemon for which two texts may be the same, below a question."""
     Likelihood(monkeypatch).say(NIGHT, NIGHTLY, 0.34)
-    with running_server() as server, server.client("anna") as client:
+    with serving(kept_in=kept_in) as server, server.client("anna") as client:
         monkeypatch.setenv("TOTONOE_ADDRESS", server.address)
         monkeypatch.setenv("TOTONOE_AGENT", "anna")
         yield client

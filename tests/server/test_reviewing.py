@@ -11,13 +11,14 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
+from support.kept import POSTGRESQL
+from support.serving import serving
 from totonoe import AsyncClient, Client, Source, Status
 from totonoe.cli.main import app
 from totonoe.collections.models import GuardPolicy
 from totonoe.enums import ChangeType
-from totonoe.errors import FailedPrecondition, InvalidArgument, NotFound
+from totonoe.errors import FailedPrecondition, InvalidArgument, NotFound, Unimplemented
 from totonoe.workspace.sync import shown
-from totonoe_server.tools.testing import running_server
 
 MUSEUM = "The museum opens at nine."
 
@@ -25,7 +26,7 @@ MUSEUM = "The museum opens at nine."
 @pytest.fixture
 def client(monkeypatch: pytest.MonkeyPatch) -> Iterator[Client]:
     """A client of a daemon whose collection reviews what strangers say."""
-    with running_server() as server, server.client("anna") as client:
+    with serving() as server, server.client("anna") as client:
         client.update_collection("default", guard=GuardPolicy(review_from="external"))
         monkeypatch.setenv("TOTONOE_ADDRESS", server.address)
         monkeypatch.setenv("TOTONOE_AGENT", "anna")
@@ -190,8 +191,12 @@ def test_private_text_is_reviewed_by_its_agent_alone(client: Client) -> None:
     assert client.list_questions().pending_count == 1
 
 
-def test_snapshot_brings_back_what_waits(client: Client) -> None:
+def test_snapshot_brings_back_what_waits(client: Client, kept_in: str) -> None:
     page = client.remember(MUSEUM, source="external").memory_id
+    if kept_in == POSTGRESQL:
+        with pytest.raises(Unimplemented, match="NOT_ON_THIS_STORE"):
+            client.create_snapshot()
+        return
     taken = client.create_snapshot().snapshot
     client.review(page, "confirm")
     client.restore_snapshot(taken.id, "before")

@@ -6,10 +6,10 @@ from typing import Any
 
 import grpc
 
+from support.serving import serving
 from totonoe.v1 import admin_service_pb2 as admin_pb
 from totonoe.v1 import memory_service_pb2 as pb
 from totonoe.v1 import types_pb2
-from totonoe_server.tools.testing import running_server
 
 
 def test_remember_saves_then_refuses_and_names_the_first(wire):
@@ -350,7 +350,7 @@ def test_stats_hold_the_figures_of_the_process(wire):
 def test_what_was_remembered_is_there_after_a_restart(tmp_path):
     from totonoe.v1 import memory_service_pb2_grpc
 
-    with running_server(tmp_path / "data") as server:
+    with serving(tmp_path / "data") as server:
         address = server.address
         with grpc.insecure_channel(address) as channel:
             stub = memory_service_pb2_grpc.MemoryServiceStub(channel)

@@ -41,7 +41,10 @@ Run = Callable[..., Any]
 @pytest.fixture(autouse=True)
 def _settings_of_the_test(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(config, "user_cache_path", lambda _: tmp_path / "cache")
-    for name in ("TOTONOE_STORE", "TOTONOE_DATA_DIR", "PGPASSWORD", "PGPASSFILE"):
+    # Directories are directories here, whatever the run is about.
+    for name in ("TEST_STORE", "STORE", "DATA_DIR"):
+        monkeypatch.delenv(f"TOTONOE_{name}", raising=False)
+    for name in ("PGPASSWORD", "PGPASSFILE"):
         monkeypatch.delenv(name, raising=False)
 
 
@@ -228,7 +231,7 @@ def test_copy_that_broke_off_goes_on_behind_what_is_done(
     monkeypatch.setattr(Session, "copy_in", breaking)
     assert "the database is gone" in run("store", "copy", data, url, code=2).stderr
     assert names_in(url) == ["attic", "default"], "the third is not there in part"
-    monkeypatch.undo()
+    monkeypatch.setattr(Session, "copy_in", write)
     said = run("store", "copy", data, url).output
     assert "default: was there already" in said
     assert "plans: copied" in said

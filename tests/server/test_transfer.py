@@ -51,6 +51,7 @@ def import_(wire: Wire, collection: str, data: bytes, **more: Any) -> list[pb.Im
     return list(wire.admin.Import(iter(requests), timeout=30))
 
 
+@pytest.mark.both_stores
 def test_export_and_import_as_is_over_the_wire(wire: Wire, collection: str) -> None:
     request = pb.ExportRequest(collection=collection, agent_id="anna", include_vectors=True)
     messages = list(wire.admin.Export(request, timeout=30))

@@ -10,6 +10,7 @@ from concurrent.futures import Future
 import grpc
 import pytest
 
+from support.serving import serving
 from support.waits import wait_s
 from totonoe.v1 import admin_service_pb2 as admin_pb
 from totonoe.v1 import memory_service_pb2 as pb
@@ -21,7 +22,6 @@ from totonoe_core.domain.queries import Change, Changes, ChangeType, LinkChange,
 from totonoe_core.domain.records import Fields, Link, LinkType, Memory, Status
 from totonoe_core.domain.undo import OperationInfo
 from totonoe_server.services import watch as watching
-from totonoe_server.tools.testing import running_server
 from totonoe_server.wire.watch import changes_to_wire
 
 CREATED, UPDATED, FORGOTTEN = (
@@ -71,6 +71,7 @@ def update(wire, collection: str, memory_id: str, agent_id="anna", **fields):
 # -- What comes
 
 
+@pytest.mark.both_stores
 def test_changes_come_as_they_are_made(wire):
     name = wire.collection()
     call = begun(wire, name)
@@ -275,7 +276,7 @@ def test_unknown_collection_and_unreadable_bytes(wire, fails):
 
 def test_too_many_watchers(monkeypatch, fails):
     monkeypatch.setattr(limits, "WATCHERS_MAX", 1)
-    with running_server() as server, grpc.insecure_channel(server.address) as channel:
+    with serving() as server, grpc.insecure_channel(server.address) as channel:
         raw = channel.unary_stream(
             "/totonoe.v1.MemoryService/Watch",
             request_serializer=op.WatchRequest.SerializeToString,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
@@ -17,6 +16,7 @@ import apsw
 import numpy as np
 import pytest
 
+from support.kept import FILES, chosen
 from support.waits import wait_s, wait_until
 from totonoe_core.base import plain
 from totonoe_core.base.errors import Unavailable
@@ -155,7 +155,7 @@ def undo(target: int | str, *, agent: str = "anna", **more: Any) -> Undo:
 
 def kept_at(path: Path) -> seam.Store:
     """The store at a directory; with TOTONOE_TEST_STORE=postgresql a database in its place."""
-    if os.environ.get("TOTONOE_TEST_STORE") != "postgresql":
+    if chosen() == FILES:
         return SqliteStore(path)
     from support.postgres import store_at
 
