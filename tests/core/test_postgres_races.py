@@ -74,7 +74,7 @@ def judged_same(_: int, at: int) -> Remember:
 
 @dataclass(frozen=True)
 class Layer:
-    """What a layer refuses, how it is named then, and the settings that leave it alone in force."""
+    """A layer by what it refuses, its name then, and the settings that leave it alone in force."""
 
     methods: set[Method]
     say: Say

@@ -72,7 +72,7 @@ class Session:
         """True if the connection was lost and opened again since somebody looked."""
         self._written: list[tuple[str, Sequence[object]]] = []
         self._failed: Exception | None = None
-        """What ended the transaction before its end: no later statement of it may count."""
+        """Error that broke the transaction: no later statement of it may count."""
 
     def execute(self, query: str, values: Sequence[object] = ()) -> Found:
         """Run a statement; `?` are its values.
