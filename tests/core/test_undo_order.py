@@ -35,8 +35,9 @@ from totonoe_core.domain.records import Fields, LinkType, Memory, Status, TypedK
 from totonoe_core.domain.undo import ConflictKind, UndoConflict
 from totonoe_core.engine.commands.layers import Layers, Row
 from totonoe_core.store import rows
-from totonoe_core.store.sqlite import sql
-from totonoe_core.store.sqlite.history import History
+from totonoe_core.store.sqlite.session import Session
+from totonoe_core.store.tables.history import History
+from totonoe_core.store.tables.sql import PUT_MEMORY
 
 
 @pytest.fixture
@@ -441,7 +442,7 @@ def test_row_that_its_history_does_not_lead_to_is_corruption(store: Store) -> No
     ).fetchone()
     memory: Memory = rows.memory(found)
     other = replace(memory, fields=replace(memory.fields, importance=1))
-    connection.execute(sql.INSERT_MEMORY, rows.memory_row(other))
+    Session(connection).write(PUT_MEMORY, rows.memory_row(other))
     connection.close()
     store.engine = store._opened()
     revision = store.revision

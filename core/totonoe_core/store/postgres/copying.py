@@ -12,7 +12,6 @@ from psycopg import errors as pg
 from totonoe_core.base.errors import AlreadyExists, Corruption
 from totonoe_core.store import rows
 from totonoe_core.store.copying import TABLES, Put, Reading
-from totonoe_core.store.postgres import sql
 from totonoe_core.store.postgres.catalog import Catalog
 from totonoe_core.store.postgres.connecting import connector, look
 from totonoe_core.store.postgres.session import Session
@@ -69,7 +68,7 @@ class PostgresSide:
                 raise AlreadyExists("COLLECTION_EXISTS", kind="collection", name=name) from error
 
             def put(table: str, found: Sequence[rows.Row]) -> None:
-                stored = map(sql.stored, found) if table == "memory" else found
+                stored = map(session.stored, found) if table == "memory" else found
                 try:
                     session.copy_in(table, TABLES[table][0], stored)
                 except (psycopg.DataError, psycopg.IntegrityError) as error:
@@ -130,4 +129,4 @@ class _SessionReading:
             f"SELECT {columns} FROM {table} WHERE {where} ORDER BY {order} LIMIT ?",
             (*given, limit),
         )
-        return [sql.read(row) for row in found] if table == "memory" else found.fetchall()
+        return list(map(self._session.sealed, found) if table == "memory" else found)

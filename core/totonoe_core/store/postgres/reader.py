@@ -2,61 +2,26 @@
 
 from __future__ import annotations
 
-import contextlib
-import queue
-import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any, TypeVar, cast
 
-from totonoe_core.base import limits
-from totonoe_core.base.errors import Corruption, Unavailable
-from totonoe_core.domain.records import Dismissal, Episode, Link, Memory, Status, TimeRange
+from totonoe_core.domain.records import Memory
 from totonoe_core.store import rows
-from totonoe_core.store.aside import Aside, BadRow, corrupt_memory
-from totonoe_core.store.postgres import sql
-from totonoe_core.store.postgres.beside import BesideReads
-from totonoe_core.store.postgres.figures import Figures
-from totonoe_core.store.postgres.history import History
-from totonoe_core.store.postgres.moment import Moment
-from totonoe_core.store.postgres.questions import Questions
+from totonoe_core.store.aside import Aside
 from totonoe_core.store.postgres.session import Session
+from totonoe_core.store.tables import reader, sql
+from totonoe_core.store.tables.pool import Pool
 
-T = TypeVar("T")
-
-_CLOSED_CHECK_S = 0.5
-_IN_MAX = 500  # bound on the variables of one statement
-
-_LINKS = (
-    "SELECT l.source, l.target, l.type, l.confidence, l.note, l.revision, l.crc, m.id "
-    "FROM link l JOIN memory m ON m.uid = $1 AND m.row = l.target "
-    "WHERE l.uid = $1 AND l.source = ANY(?) "
-    "ORDER BY l.source, l.confidence DESC, l.target, l.type"
-)
 _AT_ONCE = 1000  # rows of one statement, where all are read
 
 
-class Rows:
-    """Rows of one collection's file through one connection.
-
-    Memories that are set aside (`aside`) are absent; any other bad row raises `Corruption` and is
-    noted. With `lenient`, for answers, bad links and episodes are noted and left out.
+class Rows(reader.Rows):
+    """Rows of one collection of the database through one connection.
 
     Methods without a text of their own: see `seam.Rows`.
     """
 
-    def __init__(
-        self, session: Session, aside: Aside | None = None, *, lenient: bool = False
-    ) -> None:
-        self._session = session
-        self.aside = Aside() if aside is None else aside
-        self._lenient = lenient
-        self.in_snapshot = False
-        self.history = History(session, self.aside)
-        self.figures = Figures(session)
-        self.questions = Questions(session)
-        self.beside = BesideReads(session)
-        self.moment = Moment(session, self.history)
+    _session: Session
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:
@@ -68,61 +33,12 @@ class Rows:
             self.in_snapshot = False
             self._session.end("ROLLBACK")
 
-    def memories(self, wanted: Sequence[int]) -> dict[int, Memory]:
-        return {row[0]: self._opened(row, rows.memory) for row in self._sealed(wanted)}
-
-    def excerpts(self, wanted: Sequence[int]) -> dict[int, rows.Excerpt]:
-        return {row[0]: self._opened(row, rows.excerpt) for row in self._sealed(wanted)}
-
-    def _opened(self, row: rows.Row, record: Callable[[rows.Row], T]) -> T:
-        """Return the record of a sealed row of `memory`; report a bad one with `suspect`."""
-        try:
-            return record(row)
-        except Corruption as error:
-            self.aside.suspect(row[0])
-            raise corrupt_memory(row[0]) from error
-
-    def _sealed(self, wanted: Sequence[int]) -> Iterator[rows.Row]:
-        """Yield rows of memories as sealed, without those that are set aside."""
-        if len(self.aside):
-            wanted = [row for row in wanted if row not in self.aside]
-        for start in range(0, len(wanted), _IN_MAX):
-            for row in self._session.execute(
-                f"SELECT {rows.MEMORY_COLUMNS} FROM memory WHERE uid = $1 AND row = ANY(?)",
-                (list(wanted[start : start + _IN_MAX]),),
-            ):
-                yield sql.read(row)
-
-    def sealed_memory(self, row: int) -> rows.Row | None:
-        """Return a row of `memory` as sealed."""
-        found = self._session.execute(
-            f"SELECT {rows.MEMORY_COLUMNS} FROM memory WHERE uid = $1 AND row = ?", (row,)
-        ).fetchone()
-        return None if found is None else sql.read(found)
-
-    def is_there(self, row: int) -> bool:
-        found = self._session.execute("SELECT 1 FROM memory WHERE uid = $1 AND row = ?", (row,)).get
-        return found is not None
-
-    def bad_memory(self, row: int) -> BadRow | None:
-        found = self.sealed_memory(row)
-        if found is None or rows.is_sound(found, "memory"):
-            return None
-        return rows.bad_row(row, found[1].encode(), found[6].encode(), found[7].encode())
-
     def all_memories(self) -> Iterator[Memory]:
         """Yield every memory by row number, for loading; bad rows are set aside instead."""
         last = -(2**63)
-        while True:
-            page = self._session.execute(
-                f"SELECT {rows.MEMORY_COLUMNS} FROM memory WHERE uid = $1 AND row > ? "
-                "ORDER BY row LIMIT ?",
-                (last, _AT_ONCE),
-            ).fetchall()
-            if not page:
-                return
+        while page := self._memories_from(last, _AT_ONCE).fetchall():
             last = page[-1][0]
-            yield from self._sound(map(sql.read, page))
+            yield from self._sound(map(self._session.sealed, page))
 
     def _sound(self, sealed: Iterable[rows.Row]) -> Iterator[Memory]:
         """Yield the memories of sealed rows; bad ones are set aside instead."""
@@ -130,265 +46,21 @@ class Rows:
             if rows.is_sound(row, "memory"):
                 yield rows.sound_memory(row)
             else:
-                bad = self.bad_memory(row[0])
-                if bad is not None:
-                    self.aside.add(bad)
+                self._set_aside(row[0])
 
     def memories_after(self, revision: int) -> Iterator[Memory]:
         """Yield memories last changed after a revision, by row number; bad rows are set aside."""
-        changed = sorted(self.rows_after(revision))
-        for start in range(0, len(changed), _AT_ONCE):
-            part = changed[start : start + _AT_ONCE]
-            found = {
-                row[0]: sql.read(row)
-                for row in self._session.execute(
-                    f"SELECT {rows.MEMORY_COLUMNS} FROM memory WHERE uid = $1 AND row = ANY(?)",
-                    (part,),
-                )
-            }
+        for part in sql.parts(sorted(self.rows_after(revision))):
+            found = {row[0]: row for row in self._sealed_part(part)}
             yield from self._sound(found[row] for row in part if row in found)
 
-    def row_of_external_key(self, key: str, status: str = "status <> 'forgotten'") -> int | None:
-        """Return the row of the memory, not forgotten, with an external key.
 
-        `status` is the condition of one of the two indexes over the keys. Several forgotten
-        memories may share a key: then the newest row.
-        """
-        found = self._session.execute(
-            f"SELECT max(row) FROM memory WHERE uid = $1 AND external_id = ? AND {status}",
-            (key.encode(),),
-        ).get
-        return None if found is None else int(found)
-
-    def row_of_external_id(self, external_id: str, agent_id: str) -> int | None:
-        for status in ("status <> 'forgotten'", "status = 'forgotten'"):
-            for key in rows.external_keys(external_id, agent_id):
-                found = self.row_of_external_key(key, status)
-                if found is not None:
-                    return found
-        return None
-
-    def row_of_id(self, memory_id: str) -> int | None:
-        found = self._session.execute(
-            "SELECT row FROM memory WHERE uid = $1 AND id = ?", (memory_id,)
-        ).get
-        return None if found is None else int(found)
-
-    def ids(self, wanted: Sequence[int]) -> dict[int, str]:
-        found = self._session.execute(
-            "SELECT row, id FROM memory WHERE uid = $1 AND row = ANY(?)",
-            (list(wanted),),
-        )
-        return {cast(int, row): cast(str, memory_id) for row, memory_id in found}
-
-    def forgotten_before(self, time_us: int, limit: int) -> list[str]:
-        found = self._session.execute(
-            "SELECT id FROM memory WHERE uid = $1 AND status = 'forgotten' AND updated_us < ? "
-            "ORDER BY updated_us LIMIT ?",
-            (time_us, limit),
-        )
-        return [memory_id for (memory_id,) in found]
-
-    def setting(self, key: str) -> str | None:
-        row = self._session.execute(
-            "SELECT key, value, crc FROM setting WHERE uid = $1 AND key = ?", (key,)
-        ).fetchone()
-        return None if row is None else str(rows.check(row, "setting")[1])
-
-    def last_revision(self) -> int:
-        return self.history.newest()
-
-    def links(self, sources: Iterable[int]) -> dict[int, list[tuple[int, Link]]]:
-        found: dict[int, list[tuple[int, Link]]] = {source: [] for source in sources}
-        wanted = list(found)
-        for start in range(0, len(wanted), _IN_MAX):
-            for row in self._link_rows(wanted[start : start + _IN_MAX]):
-                try:
-                    link = rows.link(row[:-1], row[-1])
-                except Corruption:
-                    if not self._left_out("link", row[:3]):
-                        raise
-                    continue
-                found[row[0]].append((row[1], link))
-        return found
-
-    def _link_rows(self, sources: list[int]) -> list[rows.Row]:
-        """Return sealed rows of links, each with the id of its target."""
-        return self._session.execute(_LINKS, (sources,)).fetchall()
-
-    def _left_out(self, table: str, key: Sequence[object]) -> bool:
-        """Note a bad row; return whether the answer may leave it out."""
-        self.aside.note(table, rows.bad_key(key))
-        return self._lenient
-
-    def link_count(self, source: int) -> int:
-        return int(
-            self._session.execute(
-                "SELECT count(*) FROM link WHERE uid = $1 AND source = ?", (source,)
-            ).get
-        )
-
-    def rows_after(self, revision: int) -> list[int]:
-        found = self._session.execute(
-            "SELECT row FROM memory WHERE uid = $1 AND revision > ?", (revision,)
-        )
-        return [row for (row,) in found]
-
-    def superseded_by(self, memory_id: str, limit: int) -> list[Memory]:
-        found = self._session.execute(
-            f"SELECT {rows.MEMORY_COLUMNS} FROM memory WHERE uid = $1 AND superseded_by = ? AND "
-            "superseded_by <> '' ORDER BY row LIMIT ?",
-            (memory_id, limit),
-        )
-        sealed = list(map(sql.read, found))
-        return [self._opened(row, rows.memory) for row in sealed if row[0] not in self.aside]
-
-    def superseded_since(self, memory_id: str, revision: int, limit: int) -> list[Memory]:
-        found = self._session.execute(
-            f"SELECT {rows.MEMORY_COLUMNS} FROM memory WHERE uid = $1 AND superseded_by = ? AND "
-            "superseded_by <> '' AND status = ? AND revision > ? ORDER BY revision DESC LIMIT ?",
-            (memory_id, Status.SUPERSEDED.value, revision, limit),
-        )
-        sealed = list(map(sql.read, found))
-        return [self._opened(row, rows.memory) for row in sealed if row[0] not in self.aside]
-
-    def superseded_by_any(self, memory_ids: Sequence[str], limit: int) -> dict[int, str]:
-        found = self._session.execute(
-            "SELECT row, id FROM memory WHERE uid = $1 AND superseded_by = ANY(?) "
-            "AND superseded_by <> '' ORDER BY row DESC LIMIT ?",
-            (list(memory_ids), limit),
-        )
-        replaced: list[Any] = found.fetchall()
-        return dict(replaced)
-
-    def dismissal(self, a: int, b: int) -> Dismissal | None:
-        row = self._session.execute(
-            f"SELECT {rows.DISMISSAL_COLUMNS} FROM dismissal WHERE uid = $1 AND a = ? AND b = ?",
-            (a, b),
-        ).fetchone()
-        return None if row is None else rows.dismissal(row)
-
-    def dismissed(self, pairs: Iterable[tuple[int, int]]) -> set[tuple[int, int]]:
-        wanted: dict[int, list[tuple[int, int]]] = {}
-        for pair in pairs:
-            wanted.setdefault(min(pair), []).append(pair)
-        found: set[tuple[int, int]] = set()
-        firsts = list(wanted)
-        for start in range(0, len(firsts), _IN_MAX):
-            part = firsts[start : start + _IN_MAX]
-            columns = ", ".join("d." + name for name in rows.DISMISSAL_COLUMNS.split(", "))
-            for row in self._session.execute(
-                f"SELECT {columns} FROM dismissal d "
-                "JOIN memory ma ON ma.uid = $1 AND ma.row = d.a AND ma.content_hash = d.hash_a "
-                "JOIN memory mb ON mb.uid = $1 AND mb.row = d.b AND mb.content_hash = d.hash_b "
-                "WHERE d.uid = $1 AND d.a = ANY(?)",
-                (part,),
-            ):
-                one = rows.dismissal(row)
-                found.update(pair for pair in wanted.get(one.a, ()) if max(pair) == one.b)
-        return found
-
-    def dismissals_changed(self, revision: int) -> bool:
-        found = self._session.execute(
-            "SELECT EXISTS (SELECT 1 FROM operation WHERE uid = $1 AND revision > ? "
-            "AND position('\"dismissal\"' in touched) > 0)",
-            (revision,),
-        ).get
-        return bool(found)
-
-    def dismissed_live(self, limit: int) -> list[tuple[int, int]]:
-        return list(
-            self._session.execute(
-                "SELECT d.a, d.b FROM dismissal d "
-                "JOIN memory ma ON ma.uid = $1 AND ma.row = d.a AND ma.content_hash = d.hash_a "
-                "JOIN memory mb ON mb.uid = $1 AND mb.row = d.b AND mb.content_hash = d.hash_b "
-                "WHERE d.uid = $1 AND ma.status = 'active' AND mb.status = 'active' "
-                "ORDER BY d.revision DESC, d.a, d.b LIMIT ?",
-                (limit,),
-            )
-        )
-
-    def merged_away(self, limit: int) -> list[int]:
-        return [
-            row
-            for (row,) in self._session.execute(
-                "SELECT m.row FROM memory m "
-                "JOIN operation o ON o.uid = $1 AND o.revision = m.revision "
-                "JOIN image i ON i.uid = $1 AND i.revision = m.revision AND i.entity = 'memory' "
-                "AND i.key = CAST(m.row AS TEXT) "
-                "WHERE m.uid = $1 AND m.status = 'superseded' AND (i.before::json->>10) = 'active' "
-                "AND (o.kind = 'Merge' OR o.kind = 'Resolve' AND EXISTS (SELECT 1 FROM image k "
-                "WHERE k.uid = $1 AND k.revision = m.revision AND k.entity = 'memory' AND k.key = "
-                "(SELECT CAST(s.row AS TEXT) FROM memory s "
-                "WHERE s.uid = $1 AND s.id = m.superseded_by))) "
-                "ORDER BY m.revision DESC, m.row LIMIT ?",
-                (limit,),
-            )
-        ]
-
-    def dismissal_count(self, row: int) -> int:
-        return int(
-            self._session.execute(
-                "SELECT (SELECT count(*) FROM dismissal WHERE uid = $1 AND a = $2) + "
-                "(SELECT count(*) FROM dismissal WHERE uid = $1 AND b = $2)",
-                (row,),
-            ).get
-        )
-
-    def episode(self, episode_id: str) -> Episode | None:
-        row = self._session.execute(
-            f"SELECT {rows.EPISODE_COLUMNS} FROM episode WHERE uid = $1 AND id = ?", (episode_id,)
-        ).fetchone()
-        return None if row is None else rows.episode(row)
-
-    def episodes_by_start(
-        self, after: tuple[int, str], limit: int, agent_id: str, time: TimeRange
-    ) -> list[Episode]:
-        found = self._session.execute(
-            f"SELECT {rows.EPISODE_COLUMNS} FROM episode "
-            "WHERE uid = $1 AND (start_us, id) > (?, ?) "
-            "AND (private = 0 OR agent_id = ?) "
-            "AND start_us < ? AND end_us >= ? ORDER BY start_us, id LIMIT ?",
-            (
-                *after,
-                agent_id,
-                2**63 - 1 if time.to_us is None else time.to_us,
-                -(2**63) if time.from_us is None else time.from_us,
-                limit,
-            ),
-        )
-        episodes = []
-        for row in found.fetchall():
-            try:
-                episodes.append(rows.episode(row))
-            except Corruption:
-                if not self._left_out("episode", row[:1]):
-                    raise
-        return episodes
-
-    def rows_by_time(self, after: tuple[int, str], limit: int) -> list[tuple[int, int, str]]:
-        bad = [bad.row for bad in self.aside.memories()]
-        found = self._session.execute(
-            "SELECT row, created_us, id FROM memory WHERE uid = $1 AND (created_us, id) > (?, ?) "
-            "AND row <> ALL(?) ORDER BY created_us, id LIMIT ?",
-            (*after, bad, limit),
-        )
-        return [(row, created_us, memory_id) for row, created_us, memory_id in found]
-
-
-class ReaderPool:
-    """A few connections that read one collection, each used by one thread at a time.
-
-    Methods without a text of their own: see `seam.ReaderPool`.
-    """
+class ReaderPool(Pool[Session]):
+    """A few connections that read one collection, each used by one thread at a time."""
 
     def __init__(self, open_one: Callable[[], Session], size: int, aside: Aside | None) -> None:
-        self._open_one = open_one
+        super().__init__(open_one, size)
         self._aside = aside
-        self._closed = False
-        self._idle: queue.LifoQueue[Session] = queue.LifoQueue(size)
-        # Opened on demand: of thousands of collections most have one reader at a time.
-        self._unopened = threading.Semaphore(size)
 
     @contextmanager
     def rows(self) -> Iterator[Rows]:
@@ -396,36 +68,10 @@ class ReaderPool:
 
         Raises `Unavailable` if the server cannot be reached.
         """
-        session, sound = self._take(), False
+        session, sound = self.take(), False
         try:
             yield Rows(session, self._aside, lenient=True)
             sound = True
         finally:
-            if sound and not self._closed:
-                self._idle.put(session)
-            else:
-                # After any error: it may be in a transaction.
-                session.close()
-                self._unopened.release()
-
-    def _take(self) -> Session:
-        while not self._closed:
-            with contextlib.suppress(queue.Empty):
-                return self._idle.get_nowait()
-            if self._unopened.acquire(blocking=False):
-                try:
-                    return self._open_one()
-                except BaseException:
-                    self._unopened.release()
-                    raise
-            with contextlib.suppress(queue.Empty):
-                return self._idle.get(timeout=_CLOSED_CHECK_S)
-        raise Unavailable(
-            "SHUTTING_DOWN", "the collection is being closed", retry_delay_ms=limits.RETRY_DELAY_MS
-        )
-
-    def close(self) -> None:
-        self._closed = True
-        with contextlib.suppress(queue.Empty):
-            while True:
-                self._idle.get_nowait().close()
+            # After any error it may be in a transaction.
+            self.give_back(session, sound=sound)

@@ -15,12 +15,13 @@ from psycopg import errors as pg
 
 from totonoe_core.base import limits
 from totonoe_core.base.errors import ReadOnly, Unanswered, Unavailable
+from totonoe_core.store.rows import MEMORY_COLUMNS, Row
 
-Row = tuple[Any, ...]
 Connect = Callable[[], psycopg.Connection[Row]]
 Cursor = psycopg.RawCursor[Row]
 _UNANSWERED = "the database was lost during the commit, which it may have carried out"
 _WRITTEN_MAX = 1000  # statements that wait for the next one
+_EXTERNAL_ID = MEMORY_COLUMNS.split(", ").index("external_id")
 _REFUSED = (pg.DiskFull, pg.ReadOnlySqlTransaction, pg.InsufficientPrivilege)
 _LATER = (
     psycopg.OperationalError,
@@ -61,7 +62,7 @@ class Found:
 
 
 class Session:
-    """One connection for one collection. Used by one thread at a time."""
+    """`Session` of `store/tables` on a connection to the server. Used by one thread at a time."""
 
     def __init__(self, connect: Connect, uid: str) -> None:
         self._connect = connect
@@ -125,6 +126,10 @@ class Session:
         given = [self.uid, *values] if uses_uid else list(values)
         cursor.execute(numbered.encode(), given or None)
 
+    def changed(self, query: str, values: Sequence[object] = ()) -> int:
+        """Run a statement that changes rows; return how many it changed. Raises as `execute`."""
+        return self.execute(query, values).count
+
     def write(self, query: str, values: Sequence[object] = ()) -> None:
         """Send a statement whose answer nobody needs with the next one that `execute` runs.
 
@@ -143,6 +148,24 @@ class Session:
         """Do `write` for each of some rows."""
         for row in rows:
             self.write(query, row)
+
+    def readable(self, columns: str) -> str:
+        """Return columns as they are: the server gives no text that is not UTF-8."""
+        return columns
+
+    def stored(self, row: Row) -> Row:
+        """Return a sealed row of `memory` as the table holds it: keys of external ids are bytes."""
+        key = row[_EXTERNAL_ID]
+        return _with_key(row, None if key is None else self.stored_key(key))
+
+    def sealed(self, row: Row) -> Row:
+        """Return the sealed row of a row of `memory` as the table holds it."""
+        key = row[_EXTERNAL_ID]
+        return _with_key(row, None if key is None else key.decode(errors="replace"))
+
+    def stored_key(self, key: str) -> bytes:
+        """Return a key of an external id as the table holds it: as text it may hold no NUL."""
+        return key.encode()
 
     def copy_in(self, table: str, columns: str, rows: Iterable[Sequence[object]]) -> None:
         """Write new rows of the collection to a table, within a transaction.
@@ -203,6 +226,10 @@ class Session:
     def close(self) -> None:
         """Close the connection. Idempotent."""
         self._connection.close()
+
+
+def _with_key(row: Row, key: object) -> Row:
+    return (*row[:_EXTERNAL_ID], key, *row[_EXTERNAL_ID + 1 :])
 
 
 def _found(cursor: Cursor) -> Found:

@@ -8,13 +8,13 @@ from pathlib import Path
 from totonoe_core.base.errors import Corruption
 from totonoe_core.store import directories, rows, seam
 from totonoe_core.store.aside import Aside
-from totonoe_core.store.postgres import sql
 from totonoe_core.store.postgres.catalog import Catalog
 from totonoe_core.store.postgres.collection_file import CollectionFile
 from totonoe_core.store.postgres.connecting import connector, look, migrated
 from totonoe_core.store.postgres.reader import ReaderPool
 from totonoe_core.store.postgres.session import Session
 from totonoe_core.store.records import Place
+from totonoe_core.store.tables.sql import PUT_SETTING
 
 
 class PostgresStore:
@@ -62,7 +62,7 @@ class PostgresStore:
         try:
             session.begin()
             session.execute("INSERT INTO collection (uid, revision) VALUES ($1, 0)")
-            session.write_all(sql.PUT_SETTING, map(rows.seal, settings.items()))
+            session.write_all(PUT_SETTING, map(rows.seal, settings.items()))
             session.end("COMMIT")
         finally:
             session.close()

@@ -7,22 +7,16 @@ that fails leaves nothing behind and the others go on.
 from __future__ import annotations
 
 import contextlib
-import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
 import apsw
 
-from totonoe_core.base import plain
 from totonoe_core.base.errors import Corruption, ReadOnly
-from totonoe_core.domain.records import Dismissal, Episode, Link, LinkType, Memory
 from totonoe_core.store import rows
-from totonoe_core.store.aside import Aside
-from totonoe_core.store.checkpoint import Checkpoints
-from totonoe_core.store.records import Place, Reply, Touched
+from totonoe_core.store.records import Place
 from totonoe_core.store.sqlite import sql
-from totonoe_core.store.sqlite.beside import BesideRows
 from totonoe_core.store.sqlite.commits import Commits
 from totonoe_core.store.sqlite.identity import UID, kept_uid
 from totonoe_core.store.sqlite.length import Log
@@ -30,19 +24,20 @@ from totonoe_core.store.sqlite.loss import Evidence
 from totonoe_core.store.sqlite.migrate import forget_copies
 from totonoe_core.store.sqlite.purge import PurgedRows
 from totonoe_core.store.sqlite.reader import Rows
-from totonoe_core.store.sqlite.recalls import Recalls
 from totonoe_core.store.sqlite.schema import BUSY_TIMEOUT_MS, COLLECTION, make_file, open_writer
 from totonoe_core.store.sqlite.scrub import Scrub
+from totonoe_core.store.sqlite.session import Session
 from totonoe_core.store.sqlite.snapshot import Copies, FileCopy, disk
+from totonoe_core.store.tables.sql import PUT_SETTING
+from totonoe_core.store.tables.writes import Writes
 
-_PUT_SETTING = "INSERT OR REPLACE INTO setting (key, value, crc) VALUES (?,?,?)"
 CLEANING = "cleaning"  # setting: a purge is on disk, but its bytes may still be somewhere
 _CLEAN_WAIT_MS = 200  # wait for readers that hold the WAL
 _CLEAN_STEPS_AT_CLOSE = 1000
 _GAPS_MAX = 1_000_000  # unused row numbers; a larger gap means a damaged number
 
 
-class CollectionFile:
+class CollectionFile(Writes):
     """Writes of one collection. Raises `ReadOnly` when the disk refuses.
 
     Methods without a text of their own: see `seam.CollectionFile`.
@@ -53,22 +48,18 @@ class CollectionFile:
     for a collection in its own place, not for a copy. Opening raises what `open_writer` raises.
     """
 
+    rows: Rows
+
     def __init__(self, path: Path, place: Place | None = None, *, noted: bool = False) -> None:
-        self.path = path
-        self.checkpoints = Checkpoints(path.parent / "checkpoint")
         evidence = Evidence(path, path.parent.name)
         self._connection = open_writer(path, COLLECTION, place, evidence=evidence)
+        super().__init__(
+            Session(self._connection), path, Rows(self._connection), PurgedRows(self._connection)
+        )
         self._log = Log(self._connection, path)
         self.commits = Commits(self._connection, evidence, noted=noted)
-        self.aside = Aside()
-        self.rows = Rows(self._connection, self.aside)
-        self.recalls = Recalls(self._connection, self.aside)
-        self.purge = PurgedRows(self._connection)
         self.copies = Copies(self._connection)
-        self.beside = BesideRows(self._connection)
         self._scrub: Scrub | None = None
-        self._superseded: bool | None = None
-        self.to_clean = False
 
     @staticmethod
     def make(path: Path, uid: str, settings: Mapping[str, str]) -> None:
@@ -78,8 +69,8 @@ class CollectionFile:
         """
 
         def fill(connection: apsw.Connection) -> None:
-            for setting in ((UID, uid), *settings.items()):
-                connection.execute(_PUT_SETTING, rows.seal(setting))
+            settled = ((UID, uid), *settings.items())
+            Session(connection).write_all(PUT_SETTING, map(rows.seal, settled))
 
         make_file(path, COLLECTION, fill)
 
@@ -197,66 +188,10 @@ class CollectionFile:
             )
         return row, self.rows.history.newest(), self.rows.history.newest_time()
 
-    def put_memory(self, memory: Memory, before: Memory | None) -> None:
-        # What the same operation made or changed already has no earlier state to keep.
-        if before is not None and before.revision != memory.revision:
-            image, vector = rows.memory_image(before)
-            self._put_image(memory.revision, "memory", str(memory.row), image, vector)
-        if before is not None and before.content != memory.content:
-            # A vector beside a row is always of the row's text.
-            self._connection.execute("DELETE FROM embedding WHERE row = ?", (memory.row,))
-        if memory.superseded_by:
-            self._superseded = True
-        self._connection.execute(sql.INSERT_MEMORY, rows.memory_row(memory))
-
     @property
     def has_superseded(self) -> bool:
-        if self._superseded is None:
-            found = "SELECT 1 FROM memory WHERE superseded_by <> '' LIMIT 1"
-            self._superseded = self._connection.execute(found).get is not None
-        return self._superseded
-
-    def delete_setting(self, key: str) -> None:
-        self._connection.execute("DELETE FROM setting WHERE key = ?", (key,))
-
-    def put_link(
-        self, source: int, target: int, link: Link, revision: int, before: Link | None
-    ) -> None:
-        if before is not None:
-            self._put_link_image(source, target, before, revision)
-        self._connection.execute(sql.INSERT_LINK, rows.link_row(source, target, link, revision))
-
-    def put_new_links(self, links: Iterable[tuple[int, int, Link]], revision: int) -> None:
-        self._connection.executemany(
-            sql.INSERT_LINK,
-            (rows.link_row(source, target, link, revision) for source, target, link in links),
-        )
-
-    def delete_link(self, source: int, target: int, before: Link, revision: int) -> None:
-        self._put_link_image(source, target, before, revision)
-        self._connection.execute(
-            "DELETE FROM link WHERE source = ? AND target = ? AND type = ?",
-            (source, target, before.type.value),
-        )
-
-    def _put_link_image(self, source: int, target: int, before: Link, revision: int) -> None:
-        written = self._connection.execute(
-            "SELECT revision FROM link WHERE source = ? AND target = ? AND type = ?",
-            (source, target, before.type.value),
-        ).get
-        # What the same operation made or changed already has no earlier state to keep.
-        if written == revision:
-            return
-        image = json.dumps([before.confidence, before.note, written], ensure_ascii=False)
-        key = rows.link_key(source, target, before.type)
-        self._put_image(revision, "link", key, image, b"")
-
-    def _put_image(self, revision: int, entity: str, key: str, before: str, vector: bytes) -> None:
-        self._connection.execute(
-            "INSERT OR IGNORE INTO image (revision, entity, key, before, vector, crc) "
-            "VALUES (?,?,?,?,?,?)",
-            rows.seal((revision, entity, key, before, vector)),
-        )
+        # Nobody else writes the file, so "none" is believed too.
+        return super().has_superseded if self._superseded is None else self._superseded
 
     def reindex(self, table: str = "") -> None:
         """Rebuild SQLite's own indexes from the rows, in a transaction of its own.
@@ -313,7 +248,7 @@ class CollectionFile:
             connection.execute("PRAGMA shrink_memory")
             if done:
                 with self.transaction():
-                    self.drop_setting(CLEANING)
+                    self.delete_setting(CLEANING)
                 self.to_clean = False
         except apsw.Error as error:
             _raise_typed(error)
@@ -323,114 +258,6 @@ class CollectionFile:
                 "READ_ONLY", f"the collection's file cannot be cleaned: {error}"
             ) from error
         return True
-
-    def put_operation(
-        self,
-        revision: int,
-        operation_id: str,
-        agent_id: str,
-        kind: str,
-        reason: str,
-        touched: Touched,
-        time_us: int,
-        undoes: int | None = None,
-    ) -> None:
-        columns = (revision, operation_id, agent_id, kind, reason, touched.dumps(), time_us, undoes)
-        self._connection.execute(
-            "INSERT INTO operation "
-            "(revision, operation_id, agent_id, kind, reason, touched, time_us, undoes, crc) "
-            "VALUES (?,?,?,?,?,?,?,?,?)",
-            rows.seal(columns),
-        )
-
-    def put_episode(self, episode: Episode) -> None:
-        self._connection.execute(
-            f"INSERT INTO episode ({rows.EPISODE_COLUMNS}) VALUES (?,?,?,?,?,?,?,?,?,?,?)",
-            rows.episode_row(episode),
-        )
-
-    def delete_episode(self, before: Episode, revision: int) -> None:
-        # What the same operation made has no earlier state to keep.
-        if before.revision != revision:
-            image = plain.dumps(before)
-            self._put_image(revision, "episode", before.id, image, b"")
-        self._connection.execute("DELETE FROM episode WHERE id = ?", (before.id,))
-
-    def put_dismissal(self, dismissal: Dismissal, before: Dismissal | None) -> None:
-        if before is not None:
-            self._put_dismissal_image(before, dismissal.revision)
-        self._connection.execute(
-            f"INSERT OR REPLACE INTO dismissal ({rows.DISMISSAL_COLUMNS}) VALUES (?,?,?,?,?,?,?,?)",
-            rows.dismissal_row(dismissal),
-        )
-
-    def delete_dismissal(self, before: Dismissal, revision: int) -> None:
-        self._put_dismissal_image(before, revision)
-        self._connection.execute(
-            "DELETE FROM dismissal WHERE a = ? AND b = ?", (before.a, before.b)
-        )
-
-    def _put_dismissal_image(self, before: Dismissal, revision: int) -> None:
-        # What the same operation made has no earlier state to keep.
-        if before.revision != revision:
-            key = rows.dismissal_key(before.a, before.b)
-            self._put_image(revision, "dismissal", key, plain.dumps(before), b"")
-
-    def reply(self, agent_id: str, operation_id: str) -> Reply | None:
-        row = self._connection.execute(
-            "SELECT agent_id, operation_id, digest, answer, time_us, crc FROM reply "
-            "WHERE agent_id = ? AND operation_id = ?",
-            (agent_id, operation_id),
-        ).fetchone()
-        if row is None:
-            return None
-        _, _, digest, answer, _ = rows.check(row, "reply")
-        return Reply(digest, answer)
-
-    def put_reply(
-        self, agent_id: str, operation_id: str, digest: bytes, answer: str, time_us: int
-    ) -> None:
-        self._connection.execute(
-            "INSERT INTO reply (agent_id, operation_id, digest, answer, time_us, crc) "
-            "VALUES (?,?,?,?,?,?)",
-            rows.seal((agent_id, operation_id, digest, answer, time_us)),
-        )
-
-    def drop_replies(self, before_us: int, limit: int) -> int:
-        self._connection.execute(
-            "DELETE FROM reply WHERE (agent_id, operation_id) IN "
-            "(SELECT agent_id, operation_id FROM reply WHERE time_us < ? LIMIT ?)",
-            (before_us, limit),
-        )
-        return self._connection.changes()
-
-    def put_setting(self, key: str, value: str, revision: int, before: str | None) -> None:
-        if before is not None:
-            self._put_image(revision, "setting", key, before, b"")
-        self._connection.execute(_PUT_SETTING, rows.seal((key, value)))
-
-    def drop_setting(self, key: str) -> None:
-        """Delete a setting, without a before image."""
-        self._connection.execute("DELETE FROM setting WHERE key = ?", (key,))
-
-    def link_between(self, source: int, target: int, type_: LinkType) -> Link | None:
-        for found_target, link in self.rows.links([source])[source]:
-            if found_target == target and link.type is type_:
-                return link
-        return None
-
-    def link_count(self, hidden_rows: Sequence[int]) -> int:
-        count = int(self._connection.execute("SELECT count(*) FROM link").get)
-        if hidden_rows:
-            # Each link is stored in both directions: as many end at hidden rows as start there.
-            hidden = "(SELECT value FROM json_each(?1))"
-            starting, inside = self._connection.execute(
-                f"SELECT count(*), count(*) FILTER (WHERE target IN {hidden}) "
-                f"FROM link WHERE source IN {hidden}",
-                (json.dumps(list(hidden_rows)),),
-            ).get
-            count -= 2 * starting - inside
-        return count // 2
 
 
 def _raise_typed(error: BaseException) -> None:

@@ -17,8 +17,9 @@ from totonoe_core.store.records import Loss
 from totonoe_core.store.sqlite import loss
 from totonoe_core.store.sqlite.acknowledged import Note
 from totonoe_core.store.sqlite.loss import Evidence
+from totonoe_core.store.sqlite.session import Session
+from totonoe_core.store.tables.sql import PUT_SETTING
 
-_PUT = "INSERT OR REPLACE INTO setting (key, value, crc) VALUES (?,?,?)"
 _NEWEST = "SELECT coalesce(max(revision), 0) FROM operation"
 
 
@@ -55,7 +56,7 @@ class Commits:
         if self._note is None or self._connection.total_changes() == self._changes_before:
             return
         setting = (loss.BATCH, f"{self._uid} {self._batch + 1}")
-        self._connection.execute(_PUT, rows.seal(setting))
+        Session(self._connection).write(PUT_SETTING, rows.seal(setting))
         self._revision = int(self._connection.execute(_NEWEST).get)
 
     def note(self) -> None:

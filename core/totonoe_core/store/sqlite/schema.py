@@ -5,7 +5,7 @@
 that it undid, if it is an Undo; `image` the earlier state of such a row (no image: the operation
 made it). The state of a row *after* a revision is its next before image, or the row itself: stored
 once, never twice. Rows and images hold the revision that wrote them, so that each version has
-its beginning and its end (`store/sqlite/history.py`). `episode` keeps the ids it was made with;
+its beginning and its end (`store/tables/history.py`). `episode` keeps the ids it was made with;
 `dismissal` the pairs (a < b) that a caller declared to be no duplicates, with the hashes of their
 texts. `reply` keeps answers for replay, `access` the figures of Recall (no operation),
 `recall_event` recent answers of Recall, until a Consolidate uses them up,

@@ -1,11 +1,12 @@
-"""SQL that several modules of this store share, and the meaning of SQLite's errors."""
+"""Columns that can be read whatever they hold, and the meaning of SQLite's errors."""
 
 from __future__ import annotations
+
+import functools
 
 import apsw
 
 from totonoe_core.base.errors import Corruption
-from totonoe_core.store.rows import EPISODE_COLUMNS, MEMORY_COLUMNS
 
 _SAID_OF_DAMAGE = (
     "malformed JSON",
@@ -15,23 +16,8 @@ _SAID_OF_DAMAGE = (
     "ON CONFLICT clause does not match",
 )
 
-# Not OR REPLACE, which would delete the row with the same unique external id.
-INSERT_MEMORY = (
-    f"INSERT INTO memory ({MEMORY_COLUMNS}) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?) "
-    "ON CONFLICT (row) DO UPDATE SET "
-    + ", ".join(
-        f"{name} = excluded.{name}"
-        for name in MEMORY_COLUMNS.split(", ")
-        if name not in ("row", "id")
-    )
-)
 
-INSERT_LINK = (
-    "INSERT OR REPLACE INTO link (source, target, type, confidence, note, revision, crc) "
-    "VALUES (?,?,?,?,?,?,?)"
-)
-
-
+@functools.lru_cache(maxsize=64)
 def readable(columns: str) -> str:
     """Return SELECT columns that read whatever is stored: text comes as bytes.
 
@@ -67,7 +53,3 @@ def raise_damage(error: BaseException, name: str) -> None:
         raise damaged(name) from error
     if isinstance(error, apsw.IOError):
         raise Corruption("CORRUPT_ROW", f"{name} cannot be read: {error}", file=name) from error
-
-
-EPISODE_READABLE = readable(EPISODE_COLUMNS)
-"""For `episode_as_text`, so that a row of invalid text does not stop the others."""

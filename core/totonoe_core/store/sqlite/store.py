@@ -136,7 +136,7 @@ class SqliteCopies:
                 settings = plain.dumps(replace(info, name=place.name))
                 file.put_setting(SETTINGS_KEY, settings, revision=0, before=None)
                 file.take_uid(place.uid)
-                file.drop_setting(snapshot.SEAL)
+                file.delete_setting(snapshot.SEAL)
             file.write_back()
         finally:
             file.close()

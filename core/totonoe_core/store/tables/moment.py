@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TypeVar
-
-import apsw
 
 from totonoe_core.base import plain
 from totonoe_core.base.errors import Corruption
 from totonoe_core.domain.records import Dismissal, Episode
 from totonoe_core.store import rows
 from totonoe_core.store.records import LinkVersion
-from totonoe_core.store.sqlite.history import History
+from totonoe_core.store.tables import sql
+from totonoe_core.store.tables.history import History
+from totonoe_core.store.tables.session import Session
 
 A = TypeVar("A")
 B = TypeVar("B")
@@ -22,46 +21,47 @@ B = TypeVar("B")
 class Moment:
     """Contents of a collection right after a revision, through one connection.
 
-    Methods without a text of their own: see `seam.Moment`.
-
     It is not one snapshot: each page must be read in a snapshot of its own.
+
+    Methods without a text of their own: see `seam.Moment`.
     """
 
-    def __init__(self, connection: apsw.Connection, history: History) -> None:
-        self._connection = connection
+    def __init__(self, session: Session, history: History) -> None:
+        self._session = session
         self._history = history
         self.damaged_count = 0
         """Rows left out because they do not match their checksum."""
 
     def last_row(self) -> int:
-        return int(self._connection.execute("SELECT coalesce(max(row), 0) FROM memory").get)
+        return int(
+            self._session.execute("SELECT coalesce(max(row), 0) FROM memory WHERE uid = $1").get
+        )
 
     def holds_anything(self) -> bool:
         return bool(
-            self._connection.execute(
-                "SELECT EXISTS(SELECT 1 FROM memory WHERE status <> 'purged') "
-                "OR EXISTS(SELECT 1 FROM episode)"
+            self._session.execute(
+                "SELECT EXISTS(SELECT 1 FROM memory WHERE uid = $1 AND status <> 'purged') "
+                "OR EXISTS(SELECT 1 FROM episode WHERE uid = $1)"
             ).get
         )
 
     def rows_after(self, row: int, last: int, limit: int) -> list[int]:
-        found = self._connection.execute(
-            "SELECT row FROM memory WHERE row > ? AND row <= ? ORDER BY row LIMIT ?",
+        found = self._session.execute(
+            "SELECT row FROM memory WHERE uid = $1 AND row > ? AND row <= ? ORDER BY row LIMIT ?",
             (row, last, limit),
         )
         return [number for (number,) in found]
 
     def ids(self, wanted: Sequence[int]) -> dict[int, str]:
-        return dict(
-            self._connection.execute(
-                "SELECT row, id FROM memory WHERE row IN (SELECT value FROM json_each(?))",
-                (json.dumps(wanted),),
-            )
+        found = self._session.execute(
+            "SELECT row, id FROM memory WHERE uid = $1 AND row = ANY(?)", (list(wanted),)
         )
+        return dict(found.fetchall())
 
     def access(self, first: int, last: int) -> dict[int, tuple[int, int]]:
-        found = self._connection.execute(
-            "SELECT row, last_us, count, crc FROM access WHERE row BETWEEN ? AND ?", (first, last)
+        found = self._session.execute(
+            "SELECT row, last_us, count, crc FROM access WHERE uid = $1 AND row BETWEEN ? AND ?",
+            (first, last),
         )
         checked = self._sound(found, lambda one: rows.check(one, "access"))
         return {row: (last_us, count) for row, last_us, count in checked}
@@ -71,11 +71,11 @@ class Moment:
         if not sources:
             return found
         if self._history.newest() == revision:
-            links = self._connection.execute(
-                "SELECT source, target, type, confidence, note, revision, crc FROM link "
-                "WHERE source IN (SELECT value FROM json_each(?)) AND target > source "
+            links = self._session.execute(
+                f"SELECT {sql.LINK_COLUMNS} FROM link "
+                "WHERE uid = $1 AND source = ANY(?) AND target > source "
                 "ORDER BY source, target, type",
-                (json.dumps(sources),),
+                (list(sources),),
             )
             return self._sound(
                 links, lambda row: LinkVersion(row[0], row[1], rows.link(row, ""), row[5], None)
@@ -95,10 +95,9 @@ class Moment:
         if not firsts:
             return []
         found = {}
-        held = self._connection.execute(
-            f"SELECT {rows.DISMISSAL_COLUMNS} FROM dismissal "
-            "WHERE a IN (SELECT value FROM json_each(?))",
-            (json.dumps(firsts),),
+        held = self._session.execute(
+            f"SELECT {rows.DISMISSAL_COLUMNS} FROM dismissal WHERE uid = $1 AND a = ANY(?)",
+            (list(firsts),),
         )
         for one in self._sound(held, rows.dismissal):
             if one.revision <= revision:
@@ -114,8 +113,8 @@ class Moment:
 
     def episode_ids(self, revision: int) -> list[str]:
         found = set(
-            self._connection.execute(
-                "SELECT start_us, id FROM episode WHERE revision <= ?", (revision,)
+            self._session.execute(
+                "SELECT start_us, id FROM episode WHERE uid = $1 AND revision <= ?", (revision,)
             )
         )
         for before in self._images("episode", "", "\x7f", revision):
@@ -127,7 +126,7 @@ class Moment:
     def episode(self, now: Episode | None, episode_id: str, revision: int) -> Episode | None:
         if now is not None and now.revision <= revision:
             return now
-        for before in self._images("episode", episode_id, episode_id + "\0", revision):
+        for before in self._images("episode", episode_id, episode_id + "\x01", revision):
             episode = plain.loads(Episode, before)
             if episode.revision <= revision:
                 return episode
@@ -145,9 +144,10 @@ class Moment:
 
     def _images(self, entity: str, key: str, key_end: str, revision: int) -> Iterator[str]:
         """Yield before images of a range of keys after a revision, oldest first."""
-        for row in self._connection.execute(
-            "SELECT revision, entity, key, before, vector, crc FROM image "
-            "WHERE entity = ? AND key >= ? AND key < ? AND revision > ? ORDER BY revision",
+        for row in self._session.execute(
+            f"SELECT {sql.IMAGE_COLUMNS} FROM image "
+            "WHERE uid = $1 AND entity = ? AND key >= ? AND key < ? AND revision > ? "
+            "ORDER BY revision",
             (entity, key, key_end, revision),
         ):
             yield rows.check(row, "image")[3]

@@ -10,10 +10,7 @@ until now; between its deletion and its next image the row did not exist.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Sequence
-
-import apsw
 
 from totonoe_core.base import plain
 from totonoe_core.base.errors import Corruption
@@ -21,11 +18,11 @@ from totonoe_core.domain.records import Dismissal, Episode, Link, LinkType, Memo
 from totonoe_core.store import rows
 from totonoe_core.store.aside import Aside
 from totonoe_core.store.records import Image, LinkVersion, OperationRow
+from totonoe_core.store.tables import sql
+from totonoe_core.store.tables.session import Session
 
-_IN_MAX = 500  # bound on the variables of one statement
 _DAMAGED_MAX = 100  # damaged last operations that an opening skips
-_STATUS = "json_extract({}.before, '$[10]')"
-_OPERATION_COLUMNS = "revision, operation_id, agent_id, kind, reason, touched, time_us, undoes, crc"
+_STATUS = "({}.before::json->>10)"
 
 
 class History:
@@ -34,8 +31,8 @@ class History:
     Methods without a text of their own: see `seam.History`.
     """
 
-    def __init__(self, connection: apsw.Connection, aside: Aside) -> None:
-        self._connection = connection
+    def __init__(self, session: Session, aside: Aside) -> None:
+        self._session = session
         self._aside = aside
 
     # -- Operations
@@ -44,8 +41,9 @@ class History:
         return next(self._operations("revision = ?", (revision,), "", 1), None)
 
     def seal(self, revision: int) -> tuple[str, int, int] | None:
-        found = self._connection.execute(
-            f"SELECT {_OPERATION_COLUMNS} FROM operation WHERE revision = ?", (revision,)
+        found = self._session.execute(
+            f"SELECT {sql.OPERATION_COLUMNS} FROM operation WHERE uid = $1 AND revision = ?",
+            (revision,),
         ).fetchone()
         if found is None:
             return None
@@ -64,8 +62,8 @@ class History:
     def _operations(
         self, where: str, values: Sequence[object], order: str, limit: int
     ) -> Iterator[OperationRow]:
-        for row in self._connection.execute(
-            f"SELECT {_OPERATION_COLUMNS} FROM operation WHERE {where} "
+        for row in self._session.execute(
+            f"SELECT {sql.OPERATION_COLUMNS} FROM operation WHERE uid = $1 AND {where} "
             f"ORDER BY revision {order} LIMIT ?",
             (*values, limit),
         ).fetchall():
@@ -73,30 +71,30 @@ class History:
 
     def undone_by(self, revisions: Sequence[int]) -> dict[int, int]:
         found: dict[int, int] = {}
-        for part in _parts(revisions):
-            marks = ",".join("?" * len(part))
-            pairs = self._connection.execute(
+        for part in sql.parts(revisions):
+            pairs = self._session.execute(
                 "SELECT undoes, max(revision) FROM operation "
-                f"WHERE undoes IN ({marks}) GROUP BY undoes",
-                part,
+                "WHERE uid = $1 AND undoes = ANY(?) GROUP BY undoes",
+                (part,),
             )
-            found.update(pairs)
+            found.update((undone, by) for undone, by in pairs)
         return found
 
     def taken_count(self, kinds: Sequence[str], since_us: int) -> int:
-        marks = ",".join("?" * len(kinds))
-        # CROSS JOIN starts from the operations, so that it never scans all images.
         return int(
-            self._connection.execute(
+            self._session.execute(
                 "SELECT count(DISTINCT i.key) FROM operation o "
-                "CROSS JOIN image i ON i.revision = o.revision AND i.entity = 'memory' "
-                "CROSS JOIN memory m ON m.row = CAST(i.key AS INTEGER) "
-                f"WHERE o.revision > ? AND o.kind IN ({marks}) "
+                # SQLite starts from the operations, so that it never scans all images.
+                "/*! CROSS*/ JOIN image i "
+                "ON i.uid = $1 AND i.revision = o.revision AND i.entity = 'memory' "
+                "/*! CROSS*/ JOIN memory m ON m.uid = $1 AND m.row = CAST(i.key AS bigint) "
+                "WHERE o.uid = $1 AND o.revision > ? AND o.kind = ANY(?) "
                 f"AND {_STATUS.format('i')} = 'active' AND m.status <> 'active' "
                 f"AND coalesce((SELECT {_STATUS.format('n')} FROM image n "
-                "WHERE n.entity = 'memory' AND n.key = i.key AND n.revision > i.revision "
+                "WHERE n.uid = $1 AND n.entity = 'memory' AND n.key = i.key "
+                "AND n.revision > i.revision "
                 "ORDER BY n.revision LIMIT 1), m.status) <> 'active'",
-                (self.revision_at(since_us), *kinds),
+                (self.revision_at(since_us), list(kinds)),
             ).get
         )
 
@@ -119,10 +117,14 @@ class History:
         return 0
 
     def _count(self) -> int:
-        return int(self._connection.execute("SELECT count(*) FROM operation").get)
+        return int(self._session.execute("SELECT count(*) FROM operation WHERE uid = $1").get)
 
     def newest(self) -> int:
-        return int(self._connection.execute("SELECT coalesce(max(revision), 0) FROM operation").get)
+        return int(
+            self._session.execute(
+                "SELECT coalesce(max(revision), 0) FROM operation WHERE uid = $1"
+            ).get
+        )
 
     def revision_at(self, time_us: int) -> int:
         low, high = 0, self.newest()
@@ -138,8 +140,8 @@ class History:
 
     def _at_or_before(self, revision: int) -> int:
         """Return the newest existing revision up to another one; 0 if there is none."""
-        newest = "SELECT coalesce(max(revision), 0) FROM operation WHERE revision <= ?"
-        return int(self._connection.execute(newest, (revision,)).get)
+        newest = "SELECT coalesce(max(revision), 0) FROM operation WHERE uid = $1 AND revision <= ?"
+        return int(self._session.execute(newest, (revision,)).get)
 
     # -- Memories
 
@@ -168,12 +170,11 @@ class History:
     def memories_after(self, revision: int, wanted: Iterable[int]) -> dict[int, Memory]:
         found: dict[int, Memory] = {}
         # Even the columns of a row that is set aside may be unreadable.
-        for part in _parts([row for row in wanted if row not in self._aside]):
-            marks = ",".join("?" * len(part))
-            for row in self._connection.execute(
-                f"SELECT {rows.MEMORY_COLUMNS} FROM memory WHERE row IN ({marks})", part
+        for part in sql.parts([row for row in wanted if row not in self._aside]):
+            for row in self._session.execute(
+                f"SELECT {rows.MEMORY_COLUMNS} FROM memory WHERE uid = $1 AND row = ANY(?)", (part,)
             ):
-                memory = rows.memory(row)
+                memory = rows.memory(self._session.sealed(row))
                 if memory.revision > revision:
                     images = self._images(
                         "entity = 'memory' AND key = ? AND revision > ? ",
@@ -192,19 +193,19 @@ class History:
     def rows_changed_after(self, revision: int) -> list[int]:
         return [
             row
-            for (row,) in self._connection.execute(
-                "SELECT row FROM memory WHERE revision > ? ORDER BY row", (revision,)
+            for (row,) in self._session.execute(
+                "SELECT row FROM memory WHERE uid = $1 AND revision > ? ORDER BY row", (revision,)
             )
         ]
 
     def rows_moved_after(self, revision: int) -> list[int]:
         return [
             row
-            for (row,) in self._connection.execute(
+            for (row,) in self._session.execute(
                 "SELECT DISTINCT m.row FROM image i "
-                "JOIN memory m ON m.row = CAST(i.key AS INTEGER) "
-                "WHERE i.revision > ? AND i.entity = 'memory' "
-                "AND json_extract(i.before, '$[8]') <> m.created_us",
+                "JOIN memory m ON m.uid = $1 AND m.row = CAST(i.key AS bigint) "
+                "WHERE i.uid = $1 AND i.revision > ? AND i.entity = 'memory' "
+                "AND (i.before::json->>8)::bigint <> m.created_us",
                 (revision,),
             )
         ]
@@ -212,20 +213,22 @@ class History:
     def rows_of_external_ids(
         self, external_ids: Sequence[str], agent_id: str, revision: int
     ) -> dict[str, list[int]]:
-        asked = json.dumps(list(external_ids))
         found: dict[str, set[int]] = {one: set() for one in external_ids}
         for external_id in found:
             for status in ("status <> 'forgotten'", "status = 'forgotten'"):
-                rows_now = self._connection.execute(
-                    f"SELECT row FROM memory WHERE external_id IN (?, ?) AND {status}",
-                    rows.external_keys(external_id, agent_id),
+                rows_now = self._session.execute(
+                    f"SELECT row FROM memory WHERE uid = $1 AND external_id IN (?, ?) AND {status}",
+                    [
+                        self._session.stored_key(key)
+                        for key in rows.external_keys(external_id, agent_id)
+                    ],
                 )
                 found[external_id].update(row for (row,) in rows_now)
-        for key, external_id in self._connection.execute(
-            "SELECT DISTINCT key, json_extract(before, '$[2]') AS external_id FROM image "
-            "WHERE revision > ? AND entity = 'memory' "
-            "AND external_id IN (SELECT value FROM json_each(?))",
-            (revision, asked),
+        for key, external_id in self._session.execute(
+            "SELECT DISTINCT key, (before::json->>2) FROM image "
+            "WHERE uid = $1 AND revision > ? AND entity = 'memory' "
+            "AND (before::json->>2) = ANY(?)",
+            (revision, list(external_ids)),
         ):
             found[external_id].add(int(key))
         return {external_id: sorted(held) for external_id, held in found.items()}
@@ -246,9 +249,8 @@ class History:
                 "entity = 'link' AND key > ? AND key < ?", f"{source}>", f"{source}?"
             )
         ]
-        for row in self._connection.execute(
-            "SELECT source, target, type, confidence, note, revision, crc FROM link "
-            "WHERE source = ?",
+        for row in self._session.execute(
+            f"SELECT {sql.LINK_COLUMNS} FROM link WHERE uid = $1 AND source = ?",
             (source,),
         ):
             link = rows.link(row, "")
@@ -270,16 +272,16 @@ class History:
         return None
 
     def link_revision(self, source: int, target: int, type_: LinkType) -> int | None:
-        found = self._connection.execute(
-            "SELECT revision FROM link WHERE source = ? AND target = ? AND type = ?",
+        found = self._session.execute(
+            "SELECT revision FROM link WHERE uid = $1 AND source = ? AND target = ? AND type = ?",
             (source, target, type_.value),
         ).get
         return None if found is None else int(found)
 
     def link_now(self, source: int, target: int, type_: LinkType) -> LinkVersion | None:
-        row = self._connection.execute(
-            "SELECT source, target, type, confidence, note, revision, crc FROM link "
-            "WHERE source = ? AND target = ? AND type = ?",
+        row = self._session.execute(
+            f"SELECT {sql.LINK_COLUMNS} FROM link "
+            "WHERE uid = $1 AND source = ? AND target = ? AND type = ?",
             (source, target, type_.value),
         ).fetchone()
         return (
@@ -296,14 +298,14 @@ class History:
     def dismissal_revisions(self, row: int) -> set[int]:
         found = {
             revision
-            for (revision,) in self._connection.execute(
-                "SELECT revision FROM dismissal WHERE a = ?1 UNION "
-                "SELECT revision FROM dismissal WHERE b = ?1",
+            for (revision,) in self._session.execute(
+                "SELECT revision FROM dismissal WHERE uid = $1 AND a = $2 UNION "
+                "SELECT revision FROM dismissal WHERE uid = $1 AND b = $2",
                 (row,),
             )
         }
         for _, before, _, until in self._images(
-            "entity = 'dismissal' AND (key GLOB ? OR key GLOB ?)", f"{row}~*", f"*~{row}"
+            "entity = 'dismissal' AND (key LIKE ? OR key LIKE ?)", f"{row}~%", f"%~{row}"
         ):
             found |= {until, plain.loads(Dismissal, before).revision}
         return found
@@ -336,19 +338,20 @@ class History:
 
     def last_image(self, entity: str, key: str, before: int) -> int:
         return int(
-            self._connection.execute(
+            self._session.execute(
                 "SELECT coalesce(max(revision), 0) FROM image "
-                "WHERE entity = ? AND key = ? AND revision < ?",
+                "WHERE uid = $1 AND entity = ? AND key = ? AND revision < ?",
                 (entity, key, before),
             ).get
         )
 
     def _images(
-        self, where: str, *values: object, order: str = "ASC", limit: int = -1
+        self, where: str, *values: object, order: str = "ASC", limit: int = sql.EVERY
     ) -> Iterator[tuple[str, str, bytes, int]]:
         """Yield (key, before, vector, revision that ended this state), by default oldest first."""
-        for row in self._connection.execute(
-            f"SELECT revision, entity, key, before, vector, crc FROM image WHERE {where} "
+        for row in self._session.execute(
+            f"SELECT {sql.IMAGE_COLUMNS} FROM image "
+            f"WHERE uid = $1 AND {where} "
             f"ORDER BY revision {order}, key LIMIT ?",
             (*values, limit),
         ).fetchall():
@@ -370,8 +373,3 @@ def _link_version(key: str, before: str, until: int) -> LinkVersion:
     confidence, note = rows.link_of_image(before)
     since = rows.since_of_image("link", before)
     return LinkVersion(source, target, Link("", type_, confidence, note), since, until)
-
-
-def _parts(values: Sequence[int]) -> Iterator[list[int]]:
-    for start in range(0, len(values), _IN_MAX):
-        yield list(values[start : start + _IN_MAX])

@@ -6,7 +6,10 @@ from collections.abc import Iterator
 
 from totonoe_core.domain.records import LinkType
 from totonoe_core.store import rows
-from totonoe_core.store.postgres.session import Session
+from totonoe_core.store.tables import sql
+from totonoe_core.store.tables.session import Session
+
+_EVENT_COLUMNS = "number, agent_id, time_us, hits, crc"
 
 
 class Figures:
@@ -20,8 +23,7 @@ class Figures:
 
     def links_of(self, type_: LinkType) -> Iterator[tuple[int, int]]:
         for row in self._session.execute(
-            "SELECT source, target, type, confidence, note, revision, crc FROM link "
-            "WHERE uid = $1 AND type = ? AND source < target",
+            f"SELECT {sql.LINK_COLUMNS} FROM link WHERE uid = $1 AND type = ? AND source < target",
             (type_.value,),
         ):
             rows.link(row, "")
@@ -37,12 +39,8 @@ class Figures:
         )
 
     def dismissed(self, limit: int) -> list[tuple[int, int]]:
-        columns = ", ".join("d." + name for name in rows.DISMISSAL_COLUMNS.split(", "))
         found = self._session.execute(
-            f"SELECT {columns} FROM dismissal d "
-            "JOIN memory ma ON ma.uid = $1 AND ma.row = d.a AND ma.content_hash = d.hash_a "
-            "JOIN memory mb ON mb.uid = $1 AND mb.row = d.b AND mb.content_hash = d.hash_b "
-            "WHERE d.uid = $1 LIMIT ?",
+            f"SELECT {sql.DISMISSED} WHERE d.uid = $1 LIMIT ?",
             (limit,),
         )
         return [(one.a, one.b) for one in map(rows.dismissal, found)]
@@ -58,10 +56,10 @@ class Figures:
 
     def refusals(self, since_us: int, limit: int) -> Iterator[tuple[str, int]]:
         for row in self._session.execute(
-            "SELECT agent_id, operation_id, digest, answer, time_us, crc FROM "
+            f"SELECT {sql.REPLY_COLUMNS} FROM "
             "(SELECT * FROM reply WHERE uid = $1 AND time_us >= ? "
             "ORDER BY time_us DESC LIMIT ?) newest "
-            'WHERE position(\'"$":"Duplicate"\' in answer) > 0',
+            'WHERE strpos(answer, \'"$":"Duplicate"\') > 0',
             (since_us, limit),
         ):
             _, _, _, answer, time_us = rows.check(row, "reply")
@@ -73,9 +71,11 @@ class Figures:
         Bad ones are left out.
         """
         found = self._session.execute(
-            "SELECT number, agent_id, time_us, hits, crc FROM recall_event WHERE uid = $1 "
+            f"SELECT {self._session.readable(_EVENT_COLUMNS)} FROM recall_event WHERE uid = $1 "
             # As text: damaged hits would end the read of JSON.
-            "AND position(? in ',' || translate(hits, '[] ', '') || ',') > 0 ORDER BY number DESC",
+            "AND strpos(replace(replace(replace(hits, ' ', ''), '[', ','), ']', ','), ?) > 0 "
+            "ORDER BY number DESC",
             (f",{row},",),
         )
-        return [(one[1], one[2]) for one in found if rows.is_sound(one, "recall_event")]
+        events = (rows.as_text(one, (1, 3)) for one in found)
+        return [(one[1], one[2]) for one in events if rows.is_sound(one, "recall_event")]

@@ -6,13 +6,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
 
-import apsw
-
 from totonoe_core.domain.records import Memory
 from totonoe_core.store import rows
-from totonoe_core.store.sqlite import sql
+from totonoe_core.store.tables import sql
+from totonoe_core.store.tables.session import Session
 
-_IN_MAX = 500  # bound on the variables of one statement
+_PUT = sql.upsert("embedding", rows.EMBEDDING_COLUMNS, "row")
 
 
 class BesideReads:
@@ -21,36 +20,36 @@ class BesideReads:
     Methods without a text of their own: see `seam.BesideReads`.
     """
 
-    def __init__(self, connection: apsw.Connection) -> None:
-        self._connection = connection
+    def __init__(self, session: Session) -> None:
+        self._session = session
 
     def rows_from(self, row: int, limit: int) -> list[int]:
-        found = self._connection.execute(
-            "SELECT row FROM memory WHERE row > ? ORDER BY row LIMIT ?", (row, limit)
+        found = self._session.execute(
+            "SELECT row FROM memory WHERE uid = $1 AND row > ? ORDER BY row LIMIT ?", (row, limit)
         )
         return [number for (number,) in found]
 
     def embeddings(self, wanted: Sequence[int]) -> dict[int, rows.Embedding]:
         found: dict[int, rows.Embedding] = {}
-        for start in range(0, len(wanted), _IN_MAX):
-            part = list(wanted[start : start + _IN_MAX])
-            marks = ",".join("?" * len(part))
-            for row in self._connection.execute(
-                f"SELECT {rows.EMBEDDING_COLUMNS} FROM embedding WHERE row IN ({marks})", part
+        for part in sql.parts(wanted):
+            for row in self._session.execute(
+                f"SELECT {rows.EMBEDDING_COLUMNS} FROM embedding WHERE uid = $1 AND row = ANY(?)",
+                (part,),
             ):
                 found[row[0]] = rows.embedding(row)
         return found
 
     def embeddings_from(self, row: int, limit: int) -> list[rows.Embedding]:
-        found = self._connection.execute(
-            f"SELECT {rows.EMBEDDING_COLUMNS} FROM embedding WHERE row > ? ORDER BY row LIMIT ?",
+        found = self._session.execute(
+            f"SELECT {rows.EMBEDDING_COLUMNS} FROM embedding WHERE uid = $1 AND row > ? "
+            "ORDER BY row LIMIT ?",
             (row, limit),
         )
         return [rows.embedding(one) for one in found.fetchall()]
 
     def of_model(self, model_number: int, memories: Iterable[Memory]) -> Iterator[Memory]:
         left = iter(memories)
-        while part := list(islice(left, _IN_MAX)):
+        while part := list(islice(left, sql.AT_ONCE)):
             fits = [bool(one.vector) and one.model_number == model_number for one in part]
             rest = [one.row for one, fit in zip(part, fits, strict=True) if not fit]
             beside = self.embeddings(rest) if rest else {}
@@ -67,29 +66,26 @@ class BesideReads:
 class BesideRows:
     """Writes of vectors beside rows, inside the writer's transaction.
 
-    Methods without a text of their own: see `seam.BesideRows`.
-
     A row has at most one vector beside it, of the text that it holds.
+
+    Methods without a text of their own: see `seam.BesideRows`.
     """
 
-    def __init__(self, connection: apsw.Connection) -> None:
-        self._connection = connection
+    def __init__(self, session: Session) -> None:
+        self._session = session
 
     def put(self, found: Iterable[rows.Embedding]) -> None:
-        self._connection.executemany(
-            f"INSERT OR REPLACE INTO embedding ({rows.EMBEDDING_COLUMNS}) VALUES (?,?,?,?)",
-            map(rows.embedding_row, found),
-        )
+        self._session.write_all(_PUT, map(rows.embedding_row, found))
 
     def delete(self, wanted: Iterable[int]) -> None:
-        self._connection.executemany(
-            "DELETE FROM embedding WHERE row = ?", ((row,) for row in wanted)
+        self._session.write_all(
+            "DELETE FROM embedding WHERE uid = $1 AND row = ?", ((row,) for row in wanted)
         )
 
     def exchange(self, memories: Iterable[tuple[Memory, rows.Embedding]]) -> None:
         for memory, beside in memories:
             after = replace(memory, vector=beside.vector, model_number=beside.model_number)
-            self._connection.execute(sql.INSERT_MEMORY, rows.memory_row(after))
+            self._session.write(sql.PUT_MEMORY, self._session.stored(rows.memory_row(after)))
             if memory.vector:
                 left = replace(beside, vector=memory.vector, model_number=memory.model_number)
                 self.put([left])

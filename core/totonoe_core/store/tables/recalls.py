@@ -1,4 +1,4 @@
-"""Traces of Recall in a collection's file: accesses, events, co-activations.
+"""Traces of Recall: accesses, events, co-activations.
 
 These are figures, not operations: without revisions and before images. A bad row is noted and left
 out.
@@ -12,12 +12,15 @@ from collections.abc import Iterable, Mapping
 from totonoe_core.domain.records import RecallEvent
 from totonoe_core.store import rows
 from totonoe_core.store.aside import Aside
-from totonoe_core.store.postgres import sql
-from totonoe_core.store.postgres.session import Session
+from totonoe_core.store.tables import sql
+from totonoe_core.store.tables.session import Session
 
 _ACCESS_COLUMNS = "row, last_us, count, crc"
 _EVENT_COLUMNS = "number, agent_id, time_us, hits, crc"
 _PAIR_COLUMNS = "low, high, count, crc"
+_PUT_ACCESS = sql.upsert("access", _ACCESS_COLUMNS, "row")
+_PUT_EVENT = sql.insert("recall_event", _EVENT_COLUMNS)
+_PUT_PAIR = sql.upsert("coactivation", _PAIR_COLUMNS, "low, high")
 
 
 class Recalls:
@@ -31,13 +34,11 @@ class Recalls:
         self._aside = aside
 
     def put_access(self, figures: Iterable[tuple[int, int, int]]) -> None:
-        self._session.write_all(
-            sql.upsert("access", _ACCESS_COLUMNS, "row"),
-            map(rows.seal, figures),
-        )
+        self._session.write_all(_PUT_ACCESS, map(rows.seal, figures))
 
     def access(self) -> dict[int, tuple[int, int]]:
-        found = self._session.execute(f"SELECT {_ACCESS_COLUMNS} FROM access WHERE uid = $1")
+        columns = self._session.readable(_ACCESS_COLUMNS)
+        found = self._session.execute(f"SELECT {columns} FROM access WHERE uid = $1")
         return {one[0]: (one[1], one[2]) for one in found if self._is_sound("access", one, 1)}
 
     def _is_sound(self, table: str, row: rows.Row, key_size: int) -> bool:
@@ -54,7 +55,7 @@ class Recalls:
             ).get
         )
         self._session.write_all(
-            f"INSERT INTO recall_event (uid, {_EVENT_COLUMNS}) VALUES ($1,?,?,?,?,?)",
+            _PUT_EVENT,
             (
                 rows.seal((number, one.agent_id, one.time_us, json.dumps(one.rows)))
                 for number, one in enumerate(events, last + 1)
@@ -67,11 +68,11 @@ class Recalls:
         )
 
     def take_events(self, limit: int) -> list[RecallEvent]:
+        columns = self._session.readable(_EVENT_COLUMNS)
         read = self._session.execute(
-            f"SELECT {_EVENT_COLUMNS} FROM recall_event WHERE uid = $1 ORDER BY number LIMIT ?",
-            (limit,),
+            f"SELECT {columns} FROM recall_event WHERE uid = $1 ORDER BY number LIMIT ?", (limit,)
         )
-        found = list(read)
+        found = [rows.as_text(one, (1, 3)) for one in read]
         if found:
             self._session.write(
                 "DELETE FROM recall_event WHERE uid = $1 AND number <= ?", (found[-1][0],)
@@ -85,16 +86,12 @@ class Recalls:
     def add_coactivations(
         self, gained: Mapping[tuple[int, int], int]
     ) -> dict[tuple[int, int], int]:
-        counts = {}
+        columns, counts = self._session.readable(_PAIR_COLUMNS), {}
         for pair, count in gained.items():
             row = self._session.execute(
-                f"SELECT {_PAIR_COLUMNS} FROM coactivation WHERE uid = $1 AND low = ? AND high = ?",
-                pair,
+                f"SELECT {columns} FROM coactivation WHERE uid = $1 AND low = ? AND high = ?", pair
             ).fetchone()
             known = row is not None and self._is_sound("coactivation", row, 2)
             counts[pair] = count + (row[2] if known and row is not None else 0)
-            self._session.write(
-                sql.upsert("coactivation", _PAIR_COLUMNS, "low, high"),
-                rows.seal((*pair, counts[pair])),
-            )
+            self._session.write(_PUT_PAIR, rows.seal((*pair, counts[pair])))
         return counts

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from totonoe_core.store import rows
-from totonoe_core.store.postgres.session import Session
 from totonoe_core.store.records import AskedPair, LikelyPair, PairPlace
+from totonoe_core.store.tables.session import Session
 
 _OPEN = """
 SELECT l.source, l.target, l.type, l.confidence, l.note, l.revision, l.crc
-FROM link l
+FROM link l {how}
 JOIN memory one ON one.uid = $1 AND one.row = l.source AND one.status = 'active'
 JOIN memory other ON other.uid = $1 AND other.row = l.target AND other.status = 'active'
 LEFT JOIN dismissal d ON d.uid = $1
@@ -23,14 +23,18 @@ WHERE l.uid = $1 AND (
 """
 _ASKING = "AND l.type IN ('likely_same', 'may_replace', 'maybe_replaced_by') "
 _BELOW = (
-    _OPEN + _ASKING + "AND l.source < l.target AND (l.confidence, l.source, l.target) < (?, ?, ?) "
+    _OPEN + _ASKING + "AND l.source < l.target "
+    "AND (l.confidence, l.source, l.target) < (?, ?, ?) "
     "ORDER BY l.confidence DESC, l.source DESC, l.target DESC LIMIT ?"
 )
-_OF_ROW = _OPEN + _ASKING + "AND l.source = ?"
+_OF_ROW = (_OPEN + _ASKING + "AND l.source = ?").format(how="")
+TABLE = "/*! INDEXED BY sqlite_autoindex_link_1*/"
+"""What keeps SQLite from reading another index than that of the table's own key."""
 _AMONG = (
     _OPEN + "AND l.type = 'likely_same' AND l.source < l.target "
-    "AND l.source = ANY($2) AND l.target = ANY($2)"
-)
+    # The plus: SQLite reads the links of each source, and does not look for each pair.
+    "AND l.source = ANY($2) AND /*!+*/l.target = ANY($2)"
+).format(how=TABLE)
 
 
 class Questions:
@@ -43,7 +47,11 @@ class Questions:
         self._session = session
 
     def below(self, place: PairPlace, limit: int) -> list[AskedPair]:
-        return [_asked(row) for row in self._session.execute(_BELOW, (*place, limit))]
+        return [_asked(row) for row in self._below((*place, limit))]
+
+    def _below(self, given: Sequence[object], how: str = "") -> list[rows.Row]:
+        """Return sealed links; `how` names the index for SQLite, else it chooses."""
+        return self._session.execute(_BELOW.format(how=how), given).fetchall()
 
     def of_row(self, row: int, place: PairPlace) -> list[AskedPair]:
         found = [_asked(one) for one in self._session.execute(_OF_ROW, (row,))]

@@ -1,0 +1,1 @@
+"""Rows of collections in tables of SQL, the same for every store that has such tables."""
