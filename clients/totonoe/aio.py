@@ -18,7 +18,7 @@ from totonoe.call import status, tracing
 from totonoe.call.channel import Connection, resolve_addresses
 from totonoe.call.credentials import connection, resolve_credentials
 from totonoe.call.multiplex import AsyncMultiplexed
-from totonoe.call.places import SeenRevisions
+from totonoe.call.places import SeenRevisions, collection_of
 from totonoe.call.prepared import Caller, Prepared, prepared, serialize
 from totonoe.call.readiness import AsyncHealthCalls
 from totonoe.call.retry import Attempts, RetryPolicy, checked_timeout_s
@@ -140,6 +140,7 @@ class AsyncClient(
         attempts = self._attempts(timeout_s)
         if self._seen is not None:
             self._seen.carry(request)
+            attempts.collection = collection_of(request)
         with tracing.begin(request, self.address) as span:
             while True:
                 try:
@@ -155,6 +156,7 @@ class AsyncClient(
                     span.answered(answer)
                     if self._seen is not None:
                         self._seen.note(request, answer)
+                        self._channel.places.answered(attempts)
                     return call.decode(answer)
                 span.retried()
                 await asyncio.sleep(wait_s)
@@ -167,7 +169,7 @@ class AsyncClient(
             answer = await self._stream.answer(made.request, attempts.remaining_s(), metadata)
             if answer is not None:
                 return answer
-        attempts.place = self._channel.places.pick()
+        attempts.place = self._channel.places.pick(attempts.collection)
         method: Any = self._channel.unary_unary(
             made.method.path,
             request_serializer=serialize,

@@ -17,7 +17,7 @@ from totonoe.call import status, tracing
 from totonoe.call.channel import Connection, resolve_addresses
 from totonoe.call.credentials import connection, resolve_credentials
 from totonoe.call.multiplex import Multiplexed
-from totonoe.call.places import SeenRevisions
+from totonoe.call.places import SeenRevisions, collection_of
 from totonoe.call.prepared import Caller, Prepared, prepared, serialize
 from totonoe.call.readiness import HealthCalls
 from totonoe.call.retry import Attempts, RetryPolicy, checked_timeout_s
@@ -65,8 +65,9 @@ class Client(
     address : str or None
         `host:port`, `https://host:port` (TLS) or `unix:/path`. `None`: `TOTONOE_ADDRESS`, else the
         socket of this user's daemon where one answers, else `127.0.0.1:7766`. With commas several
-        of them, of daemons that share a store: they are asked in turn, the next one where one is
-        unavailable, and reads show at least what earlier answers showed.
+        of them, of daemons that share a store: a collection stays with the one that answered for
+        it, the next one is asked where one is unavailable, and reads show at least what earlier
+        answers showed.
     agent_id : str
         Who is calling: what it writes belongs to it, and it alone sees its private memories.
     collection : str
@@ -150,6 +151,7 @@ class Client(
         attempts = self._attempts(timeout_s)
         if self._seen is not None:
             self._seen.carry(request)
+            attempts.collection = collection_of(request)
         with tracing.begin(request, self.address) as span:
             while True:
                 try:
@@ -165,6 +167,7 @@ class Client(
                     span.answered(answer)
                     if self._seen is not None:
                         self._seen.note(request, answer)
+                        self._channel.places.answered(attempts)
                     return call.decode(answer)
                 span.retried()
                 time.sleep(wait_s)
@@ -175,7 +178,7 @@ class Client(
             answer = self._stream.answer(call.request, attempts.remaining_s(), metadata)
             if answer is not None:
                 return answer
-        attempts.place = self._channel.places.pick()
+        attempts.place = self._channel.places.pick(attempts.collection)
         method: Any = self._channel.unary_unary(
             call.method.path,
             request_serializer=serialize,

@@ -8,7 +8,7 @@ import pytest
 
 from totonoe import Client
 from totonoe.call.channel import resolve_addresses
-from totonoe.call.places import DOWN_S, PLACES_MAX, Places, SeenRevisions
+from totonoe.call.places import DOWN_S, PLACES_MAX, Places, SeenRevisions, collection_of
 from totonoe.call.retry import Attempts, RetryPolicy
 from totonoe.errors import NotFound, Unavailable
 from totonoe.v1 import admin_service_pb2 as admin_pb
@@ -27,7 +27,7 @@ def unavailable(reason: str = "") -> Unavailable:
 
 def test_daemons_are_asked_in_turn_and_one_that_is_down_is_passed_over_for_a_while() -> None:
     now_s = 0.0
-    places = Places(3, lambda: now_s)
+    places = Places(3, lambda: now_s, 0)
     assert [places.pick() for _ in range(4)] == [0, 1, 2, 0]
     failed = attempts(1)
     assert places.after(failed, unavailable(), 0.5) == 0.0, "another one is asked at once"
@@ -35,6 +35,44 @@ def test_daemons_are_asked_in_turn_and_one_that_is_down_is_passed_over_for_a_whi
     assert 1 not in [places.pick() for _ in range(6)]
     now_s = DOWN_S
     assert 1 in [places.pick() for _ in range(3)]
+
+
+def test_collection_stays_with_the_daemon_that_answered_for_it_while_that_one_is_up() -> None:
+    now_s = 0.0
+    places = Places(3, lambda: now_s, 0)
+    call = attempts(1)
+    call.collection = "a"
+    places.answered(call)
+    assert [places.pick("a") for _ in range(3)] == [1, 1, 1]
+    assert [places.pick("b"), places.pick()] == [0, 1], "others are asked in turn"
+    places.after(call, unavailable(), 0.5)
+    call.place = places.pick("a")
+    assert call.place != 1
+    places.answered(call)
+    now_s = DOWN_S
+    assert {places.pick("a") for _ in range(3)} == {call.place}, "its index has caught up there"
+
+
+def test_what_is_kept_of_collections_has_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("totonoe.call.places._COLLECTIONS_MAX", 2)
+    places = Places(2, lambda: 0.0, 0)
+    for name in ("a", "b", "c"):
+        call = attempts(1)
+        call.collection = name
+        places.answered(call)
+    assert [places.pick(name) for name in ("b", "c", "a")] == [1, 1, 0], "the oldest is forgotten"
+
+
+def test_clients_with_the_same_list_do_not_all_begin_with_one_daemon() -> None:
+    assert {Places(2).pick() for _ in range(64)} == {0, 1}
+
+
+def test_collection_of_a_call_is_that_of_its_request() -> None:
+    assert collection_of(pb.RememberRequest(collection="a")) == "a"
+    nested = pb.WhyNotRequest(recall=pb.RecallRequest(collection="b"), memory_id="mem_1")
+    assert collection_of(nested) == "b"
+    assert collection_of(pb.ListRequest()) == "", "that of the daemon"
+    assert collection_of(admin_pb.ListCollectionsRequest()) is None
 
 
 def test_where_all_are_down_the_call_waits_and_asks_them_all_the_same() -> None:

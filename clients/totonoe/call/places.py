@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import random
 import threading
 import time
 from collections.abc import Callable
@@ -23,7 +24,9 @@ _NOT_CAUGHT_UP = "NOT_CAUGHT_UP"
 
 
 class Places:
-    """Daemons by number, asked in turn. From any thread.
+    """Daemons by number: for a collection the one that answered last, else in turn. Any thread.
+
+    A daemon that answered for a collection has it open, and as new as the answer was.
 
     Parameters
     ----------
@@ -31,20 +34,48 @@ class Places:
         Number of them, at least 1. Also an attribute.
     clock : callable
         Monotonic seconds.
+    first : int or None
+        The one that is asked first. `None`: any, so that clients with the same list do not all
+        begin with the same daemon.
     """
 
-    def __init__(self, count: int, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        count: int,
+        clock: Callable[[], float] = time.monotonic,
+        first: int | None = None,
+    ) -> None:
         self.count, self._clock = count, clock
-        self._turns = itertools.count()
+        self._turns = itertools.count(random.randrange(count) if first is None else first)
         self._down_until_s = [0.0] * count
+        self._answered: dict[str, int] = {}
+        self._lock = threading.Lock()
 
-    def pick(self) -> int:
-        """Return the next one that was not unavailable lately; of all that were, the next one."""
+    def pick(self, collection: str | None = None) -> int:
+        """Return the one that answered last for a collection, if there is one, else the next one.
+
+        One that was unavailable lately is passed over; if all were, it is the next one.
+        """
         if self.count == 1:
             return 0
-        turn, now_s = next(self._turns), self._clock()
+        now_s = self._clock()
+        last = None if collection is None else self._answered.get(collection)
+        if last is not None and self._down_until_s[last] <= now_s:
+            return last
+        turn = next(self._turns)
         order = [(turn + step) % self.count for step in range(self.count)]
         return next((at for at in order if self._down_until_s[at] <= now_s), order[0])
+
+    def answered(self, attempts: Attempts) -> None:
+        """Note which daemon answered a call for its collection."""
+        if self.count == 1 or attempts.collection is None or attempts.place is None:
+            return
+        with self._lock:
+            # The latest one is the last, so that the first is the longest unused.
+            self._answered.pop(attempts.collection, None)
+            self._answered[attempts.collection] = attempts.place
+            while len(self._answered) > _COLLECTIONS_MAX:
+                del self._answered[next(iter(self._answered))]
 
     def after(self, attempts: Attempts, failure: TotonoeError, wait_s: float) -> float:
         """Seconds until the next try of a failed call: 0 if another daemon can be asked at once."""
@@ -77,7 +108,7 @@ class SeenRevisions:
 
     def note(self, request: Message, answer: Any) -> None:
         """Take in the revision of an answer."""
-        collection = _collection_of(request)
+        collection = _shown_of(request)
         revision = getattr(answer, "revision", 0)
         if collection is None or not isinstance(revision, int):
             return
@@ -112,7 +143,14 @@ def _reading(request: Any) -> Any:
     return request.recall if "recall" in fields and "memory_id" in fields else None
 
 
-def _collection_of(request: Message) -> str | None:
+def collection_of(request: Message) -> str | None:
+    """The collection that a call is about; `None`: it is about none, or all."""
+    fields = request.DESCRIPTOR.fields_by_name
+    holder: Any = _reading(request) or (request if "collection" in fields else None)
+    return None if holder is None else str(holder.collection)
+
+
+def _shown_of(request: Message) -> str | None:
     """The collection whose revision an answer shows; `None`: it shows none.
 
     That is so for reads, and for writes to memories, which all have an operation id.

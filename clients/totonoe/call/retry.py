@@ -88,6 +88,8 @@ class Attempts:
         self._failed_count = 0
         self.place: int | None = None
         """Number of the daemon that was asked last; see `places`. `None`: that of a stream."""
+        self.collection: str | None = None
+        """The collection that the call is about; `None`: none, or there is one daemon."""
         self.moved_on = False
         """True once another daemon is asked than the one before."""
         self.behind_count = 0

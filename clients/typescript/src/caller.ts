@@ -6,7 +6,7 @@ import type { Connection } from "./connection.js";
 import { ClientClosed, type TotonoeError } from "./errors.js";
 import { fromCall } from "./failures.js";
 import { read, write, type Plain } from "./mapping.js";
-import { isBehind, type SeenRevisions } from "./places.js";
+import { collectionOf, isBehind, type SeenRevisions } from "./places.js";
 import { Attempts, checkedTimeoutMs, pause, type CheckedPolicy } from "./retry.js";
 
 /** What clients of one connection share. */
@@ -80,11 +80,12 @@ export class Caller {
   ): Promise<Plain<MessageShape<O>>> {
     const { connection, policy, seen } = this.shared;
     const attempts = new Attempts(policy, timeoutMs);
+    const about = collectionOf(method.input, request);
     let behindCount = 0;
     seen?.carry(method.input, request);
     for (;;) {
       signal?.throwIfAborted();
-      const place = connection.places.pick();
+      const place = connection.places.pick(about);
       let failure: TotonoeError;
       try {
         const transport = await connection.at(place);
@@ -96,6 +97,7 @@ export class Caller {
           request as never,
         );
         seen?.note(method.input, request, answer.message);
+        connection.places.answered(place, about);
         return read(method.output, answer.message);
       } catch (error) {
         failure = this.failure(error, signal);

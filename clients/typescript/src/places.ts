@@ -10,22 +10,38 @@ export const DOWN_MS = 2_000;
 const BEHIND_MAX = 2;
 const COLLECTIONS_MAX = 1_024;
 
-/** Daemons by number, asked in turn. */
+/**
+ * Daemons by number: for a collection the one that answered last, else in turn. A daemon that answered
+ * for a collection has it open, and as new as the answer was.
+ */
 export class Places {
   readonly count: number;
   readonly #nowMs: () => number;
   readonly #downUntilMs: number[];
-  #turn = 0;
+  // The latest one is the last, so that the first is the longest unused.
+  readonly #answered = new Map<string, number>();
+  #turn: number;
 
-  constructor(count: number, nowMs: () => number = () => performance.now()) {
+  /** Which one is asked first is left open, so that clients with the same list do not all begin with one daemon. */
+  constructor(
+    count: number,
+    nowMs: () => number = () => performance.now(),
+    first: number = Math.floor(Math.random() * count),
+  ) {
     this.count = count;
     this.#nowMs = nowMs;
+    this.#turn = first;
     this.#downUntilMs = Array.from({ length: count }, () => Number.NEGATIVE_INFINITY);
   }
 
-  /** The next one that was not unavailable lately; of all that were, the next one. */
-  pick(): number {
+  /**
+   * The one that answered last for a collection, if there is one, else the next one. One that was
+   * unavailable lately is passed over; if all were, it is the next one.
+   */
+  pick(collection?: string): number {
     const nowMs = this.#nowMs();
+    const last = collection === undefined ? undefined : this.#answered.get(collection);
+    if (last !== undefined && this.#isUp(last, nowMs)) return last;
     const first = this.#turn;
     this.#turn = (first + 1) % this.count;
     const order = this.#downUntilMs.map((_, step) => (first + step) % this.count);
@@ -38,6 +54,17 @@ export class Places {
     const nowMs = this.#nowMs();
     this.#downUntilMs[place] = nowMs + DOWN_MS;
     return this.#downUntilMs.some((_, other) => this.#isUp(other, nowMs)) ? 0 : waitMs;
+  }
+
+  /** Notes which daemon answered a call for its collection. */
+  answered(place: number, collection: string | undefined): void {
+    if (this.count === 1 || collection === undefined) return;
+    this.#answered.delete(collection);
+    this.#answered.set(collection, place);
+    for (const oldest of this.#answered.keys()) {
+      if (this.#answered.size <= COLLECTIONS_MAX) break;
+      this.#answered.delete(oldest);
+    }
   }
 
   #isUp(place: number, nowMs: number): boolean {
@@ -64,7 +91,7 @@ export class SeenRevisions {
   /** Takes in the revision of an answer. */
   note(desc: DescMessage, request: Message, answer: Message): void {
     const { revision } = answer as { revision?: unknown };
-    const collection = collectionOf(desc, request);
+    const collection = shownOf(desc, request);
     if (collection === undefined || typeof revision !== "bigint") return;
     const known = this.#byCollection.get(collection) ?? 0n;
     this.#byCollection.delete(collection);
@@ -92,6 +119,11 @@ export function isBehind(failure: TotonoeError): boolean {
   return failure.reason === "NOT_CAUGHT_UP";
 }
 
+/** The collection that a call is about; `undefined`: it is about none, or all. */
+export function collectionOf(desc: DescMessage, request: Message): string | undefined {
+  return "collection" in desc.field ? (request as unknown as Reading).collection : undefined;
+}
+
 interface Reading {
   collection: string;
   minRevision: bigint;
@@ -106,7 +138,7 @@ function readingOf(desc: DescMessage, request: Message): Reading | undefined {
  * The collection whose revision an answer shows; `undefined`: it shows none. That is so for reads, and
  * for writes to memories, which all have an operation id.
  */
-function collectionOf(desc: DescMessage, request: Message): string | undefined {
+function shownOf(desc: DescMessage, request: Message): string | undefined {
   const isWrite = "collection" in desc.field && "operationId" in desc.field;
   return isWrite || "minRevision" in desc.field ? (request as unknown as Reading).collection : undefined;
 }

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { createServer, type ServerHttp2Session } from "node:http2";
 import type { AddressInfo } from "node:net";
-import { after, test } from "node:test";
+import { after, mock, test } from "node:test";
 import { create } from "@bufbuild/protobuf";
 import { BinaryWriter } from "@bufbuild/protobuf/wire";
 import { Code, ConnectError, type ConnectRouter, type ServiceImpl } from "@connectrpc/connect";
@@ -30,6 +30,8 @@ const BOUNDED = { timeout: 60_000 };
 const endings: (() => void)[] = [];
 
 after(() => endings.forEach((end) => end()));
+// A client begins with any of its daemons: here with the first.
+mock.method(Math, "random", () => 0);
 
 /** A daemon that answers as it is told. */
 class Scripted {
@@ -73,7 +75,7 @@ function failure(code: Code, reason: string): ConnectError {
   return found;
 }
 
-test("daemons are asked in turn", async () => {
+test("a collection stays with the daemon that answered for it, and others are asked in turn", async () => {
   const asked: number[] = [];
   const script = (place: number): Script => ({
     list: () => {
@@ -82,8 +84,23 @@ test("daemons are asked in turn", async () => {
     },
   });
   const client = await clientOf([script(0), script(1), script(2)]);
-  for (let count = 0; count < 4; count += 1) await client.list();
-  assert.deepEqual(asked, [0, 1, 2, 0]);
+  for (const collection of ["a", "b", "a", "c", "b", "d"]) await client.list({ collection });
+  assert.deepEqual(asked, [0, 1, 0, 2, 1, 0]);
+});
+
+test("a collection whose daemon is down goes to the next one, and stays there", async () => {
+  const { DOWN_MS, Places } = await import("../dist/places.js");
+  let nowMs = 0;
+  const places = new Places(2, () => nowMs, 0);
+  places.answered(0, "a");
+  assert.deepEqual([places.pick("a"), places.pick("a")], [0, 0]);
+  places.after(0, new errors.Unavailable("no", { code: "UNAVAILABLE" }), 500);
+  assert.equal(places.pick("a"), 1);
+  places.answered(1, "a");
+  nowMs = DOWN_MS;
+  assert.deepEqual([places.pick("a"), places.pick("a")], [1, 1]);
+  for (let number = 0; number < 2_000; number += 1) places.answered(1, `c${number}`);
+  assert.deepEqual(new Set([places.pick("a"), places.pick("a")]), new Set([0, 1]), "it is forgotten");
 });
 
 test("a write goes on at the next daemon at once, with the same operation id", BOUNDED, async () => {
