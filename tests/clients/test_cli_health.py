@@ -52,6 +52,25 @@ def test_wait_returns_as_soon_as_it_serves_or_fails_when_the_time_is_over() -> N
     assert len(given) > 1
 
 
+def test_of_several_daemons_each_has_a_line_and_all_must_serve() -> None:
+    with (
+        answering_health(Check.SERVING) as (one, _),
+        answering_health(Check.SERVING) as (other, _),
+        answering_health(Check.NOT_SERVING) as (stopping, _),
+    ):
+        both = run(f"{one},{other}")
+        assert both.stdout == f"The daemon at {one} serves.\nThe daemon at {other} serves.\n"
+        assert both.exit_code == 0
+        shown = run(f"{one},{stopping}", "--json")
+        assert shown.exit_code == 4
+        assert json.loads(shown.stdout)["daemons"] == [
+            {"address": one, "serving": True},
+            {"address": stopping, "serving": False},
+        ]
+    gone = run(f"{one},{other}", "--wait", "100ms")
+    assert (gone.exit_code, gone.stdout.count("does not serve.")) == (4, 2)
+
+
 @pytest.mark.parametrize(
     ("text", "seconds"), [("30s", 30), ("30", 30), ("1.5m", 90), ("24h", 86400), ("500ms", 0.5)]
 )

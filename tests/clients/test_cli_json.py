@@ -204,7 +204,7 @@ CASES: dict[str, tuple[list[str], str, Any, set[str]]] = {
         admin_pb.StatsResponse(),
         {"collections", "version", "started_time", "cpu_s", "embedder_cpu_s", "judge_cpu_s",
          "rss_bytes", "model", "embedder_state", "collection_count", "revision", "open",
-         "snapshots", "lost_catalogue_revisions", "expiries"},
+         "snapshots", "lost_catalogue_revisions", "expiries", "daemon"},
     ),
     "collections list": (
         ["collections", "list"],

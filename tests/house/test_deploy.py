@@ -28,11 +28,10 @@ from totonoe_core.domain.records import Status
 from totonoe_core.store.sqlite.migrate import COLLECTION_STEPS
 from totonoe_core.store.sqlite.schema import CATALOG_FORMAT, FORMAT
 from totonoe_server.life.config import ENVIRONMENT_PREFIX, Settings, load, parse_metrics_address
-from totonoe_server.life.daemon import ENGINE_CLOSE_S
 from totonoe_server.life.figures import CallFigures
 from totonoe_server.life.metrics import DaemonCollector
-from totonoe_server.life.runner import STOP_SPARE_S
-from totonoe_server.life.watchdog import ExitCode
+from totonoe_server.life.watchdog import ENGINE_CLOSE_S, STOP_SPARE_S, ExitCode
+from totonoe_server.services.process import Process
 from totonoe_server.tools.testing import running_server
 from totonoe_server.tools.top.command import fetched
 from totonoe_server.tools.top.sample import Sample
@@ -240,7 +239,7 @@ def test_metrics_that_come_later_are_made_by_the_collector(tmp_path: Path) -> No
     engine = EngineFigures((old,), OpenFigures(1, 0, 1, 1), {}, none, none, None)
 
     async def text() -> str:
-        collector = DaemonCollector(CallFigures(), lambda: engine, dict, tmp_path, "1", 1)
+        collector = DaemonCollector(CallFigures(), lambda: engine, dict, tmp_path, Process(1, "1"))
         registry = CollectorRegistry()
         registry.register(collector)
         return generate_latest(registry).decode()

@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 from totonoe_core.embedding.settings import KINDS
 from totonoe_core.judging.settings import DIALECTS as JUDGE_DIALECTS
 from totonoe_core.judging.settings import KINDS as JUDGE_KINDS
-from totonoe_server.life import addresses, config, watchdog
+from totonoe_server.life import addresses, config, seat, several, watchdog
 from totonoe_server.life.addresses import AddressError, parse_addresses
 from totonoe_server.tools import commands
 
@@ -43,6 +43,7 @@ def _bare_environment(monkeypatch):
         ("[::]:7766", ["[::]:7766"]),
         ("192.168.1.5:7766", ["192.168.1.5:7766"]),
         (" 127.0.0.1:0 , unix:/t ", ["127.0.0.1:0", "unix:/t"]),
+        ("127.0.0.1:7766-7769", ["127.0.0.1:7766-7769"]),
     ],
 )
 def test_address_of_an_interface_or_a_unix_socket_is_taken(text, targets):
@@ -123,12 +124,92 @@ def test_socket_in_the_data_directory_is_served_unless_addresses_are_given(tmp_p
 
 @pytest.mark.parametrize(
     "text",
-    ["", ",", "127.0.0.1", "127.0.0.1:", "127.0.0.1:x", "127.0.0.1:65536", ":7766x", "unix:",
+    ["127.0.0.1:7769-7766", "127.0.0.1:0-3", "127.0.0.1:1-", "127.0.0.1:65535-65536",
+     "", ",", "127.0.0.1", "127.0.0.1:", "127.0.0.1:x", "127.0.0.1:65536", ":7766x", "unix:",
      "unix:/" + "x" * 200, ",".join(["127.0.0.1:1"] * 9)],
 )  # fmt: skip
 def test_address_of_a_wrong_form_is_refused(text):
     with pytest.raises(AddressError):
         parse_addresses(text)
+
+
+STORE = "postgresql://user@host/name"
+
+
+def orders_of(**given):
+    settings = config.load_settings(store=STORE, **given)
+    return several.orders(settings, parse_addresses(settings.address), given, None)
+
+
+def test_each_of_several_daemons_has_its_own_ports_and_shares_one(monkeypatch):
+    monkeypatch.setattr(addresses, "SHARES_PORTS", True)
+    given = "127.0.0.1:7766,[::1]:7770-7771,unix:/run/t.sock"
+    first, second = orders_of(daemons=2, address=given, metrics_address="7780")
+    assert first.given["address"] == "127.0.0.1:7766,[::1]:7770,unix:/run/t-1.sock"
+    assert second.given["address"] == "127.0.0.1:7766,[::1]:7771,unix:/run/t-2.sock"
+    assert second.given["metrics_address"] == "127.0.0.1:7781"
+    assert second.seat == seat.Seat(2, 2, frozenset({"127.0.0.1:7766"}))
+    # What the first option names is more than one daemon; each is told that it is one.
+    assert config.load_settings(store=STORE, **second.given).daemons == 1
+
+
+def test_each_of_several_daemons_has_a_port_where_none_can_be_shared(monkeypatch):
+    monkeypatch.setattr(addresses, "SHARES_PORTS", False)
+    orders = orders_of(daemons=3, address="127.0.0.1:7766")
+    assert [one.given["address"] for one in orders] == [
+        f"127.0.0.1:{port}" for port in (7766, 7767, 7768)
+    ]
+    assert orders[0].seat.shared == frozenset()
+    with pytest.raises(config.SettingsError, match="ports end at 65535"):
+        orders_of(daemons=3, address="127.0.0.1:65534")
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"daemons": 2}, "daemons: got 2, allowed: 1 without store"),
+        ({"daemons": 0, "store": STORE}, "daemons: Input should be greater than or equal to 1"),
+        ({"daemons": 65, "store": STORE}, "daemons: Input should be less than or equal to 64"),
+        (
+            {"daemons": 3, "store": STORE, "address": "127.0.0.1:7766-7767"},
+            "127.0.0.1:7766-7767 has 2 ports, allowed: one for each of 3 daemons",
+        ),
+        ({"address": "127.0.0.1:7766-7767"}, "has 2 ports, allowed: one for each of 1 daemons"),
+    ],
+)
+def test_several_daemons_need_a_store_and_an_address_each(given, words):
+    with pytest.raises(config.SettingsError, match=words):
+        config.load_settings(**given)
+
+
+def test_port_that_daemons_share_is_refused_if_another_program_listens_on_it():
+    with socket.socket() as other:
+        # It would share the port, too.
+        other.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        port = other.getsockname()[1]
+        with pytest.raises(AddressError, match=f"127.0.0.1:{port}: the port is in use"):
+            addresses.Held(parse_addresses(f"127.0.0.1:0,127.0.0.1:{port}"))
+
+
+def test_free_port_that_daemons_share_is_one_for_all():
+    held = addresses.Held(parse_addresses("127.0.0.1:0,127.0.0.1:7001-7002"))
+    free, own = held.addresses
+    assert free.port > 0 and own.target == "127.0.0.1:7001-7002"
+    assert free.of_daemon(1) == free.of_daemon(2) == free
+    held.close()
+
+
+def test_order_of_a_daemon_comes_through_its_wire_as_it_was_given():
+    order = seat.Order(seat.Seat(2, 3, frozenset({"127.0.0.1:1"})), {"grace_s": 1.5}, "/t.toml")
+    ours, its = socket.socketpair()
+    with ours, its:
+        ours.sendall(order.dumps())
+        assert seat.Order.read(its) == order
+        ours.close()
+        with pytest.raises(ValueError, match="no order came"):
+            seat.Order.read(its)
 
 
 def test_stale_socket_is_taken_away_and_a_live_one_is_not(tmp_path):

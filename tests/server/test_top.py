@@ -98,7 +98,7 @@ def test_top_once_shows_a_daemon(open_wire: Callable[..., Any], fails: Any) -> N
         now = command.fetched(url)
         between = Between(now, now)
         drawn = Console(width=120, record=True, file=io.StringIO())
-        drawn.print(command.view(between, {"MEMORY_NOT_FOUND": now.time_s - 3}))
+        drawn.print(command.view([between], {"MEMORY_NOT_FOUND": now.time_s - 3}))
         assert "3 s ago" in drawn.export_text()
     gone = run("--once", "--metrics-address", place)
     assert gone.exit_code == 1
@@ -111,3 +111,38 @@ def test_top_without_a_place_of_metrics_says_how_to_get_one() -> None:
     assert "start the daemon with --metrics-address" in refused.output
     wrong = run("--once", "--metrics-address", "here")
     assert (wrong.exit_code, wrong.output.count("\n")) == (1, 1)
+
+
+def test_of_several_daemons_rates_are_added_up_and_times_are_of_the_slowest() -> None:
+    first = Between(reading(112.0, 50, 90, 110), reading(110.0, 40, 40, 40))
+    other = Between(reading(112.0, 90, 90, 90), reading(110.0, 0, 0, 0))
+    shown = command.figures_of([first, None, other])
+    (row,) = shown["methods"]
+    assert (row["per_s"], row["in_flight"]) == (35.0 + 45.0, 2)
+    slowest = command.figures(first)["methods"][0]
+    assert row["p99_ms"] == slowest["p99_ms"] > command.figures(other)["methods"][0]["p99_ms"]
+    assert [(one["daemon"], one["answers"]) for one in shown["daemons"]] == [
+        *((1, True), (2, False), (3, True))
+    ]
+    drawn = Console(width=120, record=True, file=io.StringIO())
+    drawn.print(command.view([first, None, other], {}))
+    assert "does not answer" in drawn.export_text()
+
+
+def test_top_reads_each_of_several_daemons_at_the_port_of_its_number(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked = []
+
+    def fetched(url: str) -> Sample:
+        asked.append(url)
+        if "7768" in url:
+            raise command.NoMetricsError(f"no metrics at {url}: refused")
+        return reading(110.0, 1, 2, 3)
+
+    monkeypatch.setattr(command, "fetched", fetched)
+    shown = run("--once", "--json", "--metrics-address", "7767", "--daemons", "3")
+    assert asked == [f"http://127.0.0.1:{port}/metrics" for port in (7767, 7768, 7769)]
+    assert [one["answers"] for one in json.loads(shown.output)["daemons"]] == [True, False, True]
+    none = run("--once", "--metrics-address", "7768")
+    assert (none.exit_code, none.output.count("\n")) == (1, 1)

@@ -43,7 +43,9 @@ def resolve_address(address: str | None) -> str:
         If it has none of these forms.
     """
     # The daemon reads the same variable, and may listen on several addresses: the first will do.
+    # Of a port for each of several daemons, too.
     listening = os.environ.get(ADDRESS_VARIABLE, "").partition(",")[0].strip()
+    listening = re.sub(r"(:[0-9]+)-[0-9]+\Z", r"\1", listening)
     chosen = address or listening or own_socket() or DEFAULT_ADDRESS
     if chosen.startswith("unix:") and len(chosen) > len("unix:"):
         return chosen

@@ -461,7 +461,8 @@ class Stats:
 
     `lost_catalogue_revisions` are gone from the disk, in the words of `VerifyStats.lost_revisions`;
     while there are any, no collection is made, deleted or restored. `expiries`: the earliest end of
-    each kind, for who may read all collections.
+    each kind, for who may read all collections. `daemon`: its number among those that were started
+    together, from 1 on; 0: it was started by itself.
     """
 
     collections: tuple[CollectionStats, ...]
@@ -479,3 +480,4 @@ class Stats:
     lost_catalogue_revisions: str = ""
     judge_cpu_s: float = 0.0
     expiries: tuple[Expiry, ...] = ()
+    daemon: int = 0

@@ -389,7 +389,7 @@ class CollectionStats(_message.Message):
     def __init__(self, name: _Optional[str] = ..., active_count: _Optional[int] = ..., revision: _Optional[int] = ..., total_count: _Optional[int] = ..., forgotten_count: _Optional[int] = ..., link_count: _Optional[int] = ..., saved_count: _Optional[int] = ..., refused_counts: _Optional[_Mapping[str, int]] = ..., recall_count: _Optional[int] = ..., hnsw_count: _Optional[int] = ..., file_bytes: _Optional[int] = ..., array_bytes: _Optional[int] = ..., state: _Optional[str] = ..., queue_length: _Optional[int] = ..., kind_counts: _Optional[_Mapping[str, int]] = ..., recall_at_k: _Optional[float] = ..., recall_rated_count: _Optional[int] = ..., tidy: _Optional[_Union[_tidy_pb2.TidyStats, _Mapping]] = ..., verify: _Optional[_Union[_verify_pb2.VerifyStats, _Mapping]] = ..., checkpoint: _Optional[_Union[_checkpoint_pb2.CheckpointStats, _Mapping]] = ..., reembed: _Optional[_Union[_reembed_pb2.ReembedStats, _Mapping]] = ..., unscored_count: _Optional[int] = ..., open_question_count: _Optional[int] = ..., counted_from_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., recall_low: _Optional[bool] = ...) -> None: ...
 
 class StatsResponse(_message.Message):
-    __slots__ = ("collections", "version", "started_time", "cpu_s", "embedder_cpu_s", "rss_bytes", "model", "embedder_state", "collection_count", "revision", "snapshots", "open", "lost_catalogue_revisions", "judge_cpu_s", "expiries")
+    __slots__ = ("collections", "version", "started_time", "cpu_s", "embedder_cpu_s", "rss_bytes", "model", "embedder_state", "collection_count", "revision", "snapshots", "open", "lost_catalogue_revisions", "judge_cpu_s", "expiries", "daemon")
     COLLECTIONS_FIELD_NUMBER: _ClassVar[int]
     VERSION_FIELD_NUMBER: _ClassVar[int]
     STARTED_TIME_FIELD_NUMBER: _ClassVar[int]
@@ -405,6 +405,7 @@ class StatsResponse(_message.Message):
     LOST_CATALOGUE_REVISIONS_FIELD_NUMBER: _ClassVar[int]
     JUDGE_CPU_S_FIELD_NUMBER: _ClassVar[int]
     EXPIRIES_FIELD_NUMBER: _ClassVar[int]
+    DAEMON_FIELD_NUMBER: _ClassVar[int]
     collections: _containers.RepeatedCompositeFieldContainer[CollectionStats]
     version: str
     started_time: _timestamp_pb2.Timestamp
@@ -420,7 +421,8 @@ class StatsResponse(_message.Message):
     lost_catalogue_revisions: str
     judge_cpu_s: float
     expiries: _containers.RepeatedCompositeFieldContainer[Expiry]
-    def __init__(self, collections: _Optional[_Iterable[_Union[CollectionStats, _Mapping]]] = ..., version: _Optional[str] = ..., started_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., cpu_s: _Optional[float] = ..., embedder_cpu_s: _Optional[float] = ..., rss_bytes: _Optional[int] = ..., model: _Optional[_Union[_types_pb2.EmbeddingModel, _Mapping]] = ..., embedder_state: _Optional[str] = ..., collection_count: _Optional[int] = ..., revision: _Optional[int] = ..., snapshots: _Optional[_Union[_snapshot_pb2.SnapshotStats, _Mapping]] = ..., open: _Optional[_Union[OpenCollections, _Mapping]] = ..., lost_catalogue_revisions: _Optional[str] = ..., judge_cpu_s: _Optional[float] = ..., expiries: _Optional[_Iterable[_Union[Expiry, _Mapping]]] = ...) -> None: ...
+    daemon: int
+    def __init__(self, collections: _Optional[_Iterable[_Union[CollectionStats, _Mapping]]] = ..., version: _Optional[str] = ..., started_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., cpu_s: _Optional[float] = ..., embedder_cpu_s: _Optional[float] = ..., rss_bytes: _Optional[int] = ..., model: _Optional[_Union[_types_pb2.EmbeddingModel, _Mapping]] = ..., embedder_state: _Optional[str] = ..., collection_count: _Optional[int] = ..., revision: _Optional[int] = ..., snapshots: _Optional[_Union[_snapshot_pb2.SnapshotStats, _Mapping]] = ..., open: _Optional[_Union[OpenCollections, _Mapping]] = ..., lost_catalogue_revisions: _Optional[str] = ..., judge_cpu_s: _Optional[float] = ..., expiries: _Optional[_Iterable[_Union[Expiry, _Mapping]]] = ..., daemon: _Optional[int] = ...) -> None: ...
 
 class Expiry(_message.Message):
     __slots__ = ("what", "time")

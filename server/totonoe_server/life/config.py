@@ -24,7 +24,7 @@ from pydantic_settings import (
 )
 
 from totonoe_core.base import limits
-from totonoe_server.life.addresses import Address, parse_addresses, socket_in
+from totonoe_server.life.addresses import PORT_MAX, Address, parse_addresses, socket_in
 from totonoe_server.life.config_file import ConfigFileError, chosen_file, read_file
 from totonoe_server.life.logs import LogFormat
 
@@ -83,9 +83,24 @@ def parse_metrics_address(text: str) -> tuple[str, int] | None:
     if not text:
         return None
     match = _METRICS_ADDRESS.fullmatch(text)
-    if match is None or int(match[2]) > 65535:
+    if match is None or int(match[2]) > PORT_MAX:
         raise ValueError("allowed: host:port, or a port of 127.0.0.1")
     return (match[1] or "127.0.0.1").strip("[]"), int(match[2])
+
+
+def metrics_address_of(text: str, number: int) -> str:
+    """Return where the daemon of a number, from 1 on, serves metrics if several share a setting.
+
+    That is the next port for each. Raises `ValueError` where there is no such port.
+    """
+    place = parse_metrics_address(text)
+    if place is None:
+        return ""
+    host, port = place
+    own = port + number - 1 if port else 0
+    if own > PORT_MAX:
+        raise ValueError(f"metrics_address: ports end at {PORT_MAX}")
+    return f"[{host}]:{own}" if ":" in host else f"{host}:{own}"
 
 
 class Settings(BaseSettings):
@@ -123,6 +138,12 @@ class Settings(BaseSettings):
     store_pooler: bool = Field(
         False,
         description="store: a transaction pooler lies in between; no statement is prepared then.",
+    )
+    daemons: int = Field(
+        1,
+        ge=1,
+        le=limits.DAEMONS_PER_MACHINE_MAX,
+        description="store: daemons that are started here, behind the same addresses.",
     )
     embedder: EmbedderKind = Field("use", description="What makes vectors of texts.")
     embedder_model: str = Field("", description="openai: name of the model.")
@@ -258,7 +279,7 @@ class Settings(BaseSettings):
     @classmethod
     def _tracing_endpoint_formed(cls, value: str) -> str:
         match = _TRACING_ENDPOINT.fullmatch(value)
-        if value and (match is None or not 1 <= int(match[2]) <= 65535):
+        if value and (match is None or not 1 <= int(match[2]) <= PORT_MAX):
             raise ValueError("allowed: http://host:port or https://host:port")
         return value
 
@@ -294,6 +315,22 @@ class Settings(BaseSettings):
                 "snapshot_every_h and store: a database has no snapshots of totonoe; its own "
                 "backup does that"
             )
+        return self
+
+    @model_validator(mode="after")
+    def _each_daemon_has_a_place(self) -> Self:
+        if self.daemons > 1 and not self.store:
+            raise ValueError(
+                "daemons: got "
+                f"{self.daemons}, allowed: 1 without store: a data directory has one daemon"
+            )
+        for place in parse_addresses(self.address):
+            count = place.last_port - place.port + 1 if place.last_port else self.daemons
+            if count != self.daemons:
+                raise ValueError(
+                    f"address: {place.target} has {count} ports, allowed: one for each of "
+                    f"{self.daemons} daemons"
+                )
         return self
 
     @property

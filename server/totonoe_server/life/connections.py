@@ -22,10 +22,13 @@ _S = 1000
 """Milliseconds of a second: gRPC's options of time are in milliseconds."""
 
 
-def options() -> tuple[tuple[str, int], ...]:
+def options(shares_ports: bool = False) -> tuple[tuple[str, int], ...]:
     """Return what gRPC is to hold connections to: sizes, times, numbers. All of it stands here."""
     return (
         *_SIZES,
+        # Two servers on one port share its calls (the default of gRPC on Linux): only where that
+        # is meant.
+        ("grpc.so_reuseport", int(shares_ports)),
         # A connection that does not finish TLS and the first frames of HTTP/2 is closed.
         ("grpc.server_handshake_timeout_ms", limits.HANDSHAKE_S_MAX * _S),
         # Calls of one connection; over it the client's library waits.
@@ -48,8 +51,6 @@ def options() -> tuple[tuple[str, int], ...]:
 
 
 _SIZES = (
-    # Two servers on one port would share its calls (the default of gRPC on Linux).
-    ("grpc.so_reuseport", 0),
     ("grpc.max_receive_message_length", limits.MESSAGE_BYTES_MAX),
     # An answer has its size checked before it is sent; as an item's it has a frame of its own.
     ("grpc.max_send_message_length", limits.MESSAGE_BYTES_MAX + limits.FRAME_BYTES_MAX),
@@ -77,8 +78,9 @@ class _Listener(cygrpc.AioServer):  # type: ignore[misc]  # Cython declares no t
     contract, of health and of reflection are registered.
     """
 
-    def __init__(self, interceptor: Interceptor) -> None:
-        super().__init__(asyncio.get_running_loop(), None, (), (interceptor,), options(), None)
+    def __init__(self, interceptor: Interceptor, shares_ports: bool) -> None:
+        held_to = options(shares_ports)
+        super().__init__(asyncio.get_running_loop(), None, (), (interceptor,), held_to, None)
         self._interceptor = interceptor
         self._handlers: dict[str, grpc.RpcMethodHandler[Any, Any]] = {}
 
@@ -115,9 +117,9 @@ class _Listener(cygrpc.AioServer):  # type: ignore[misc]  # Cython declares no t
 class _Server(grpc_aio_server.Server):
     """The asynchronous server on that listener."""
 
-    def __init__(self, interceptor: Interceptor) -> None:
+    def __init__(self, interceptor: Interceptor, shares_ports: bool) -> None:
         self._loop = asyncio.get_running_loop()
-        self._server = _Listener(interceptor)
+        self._server = _Listener(interceptor, shares_ports)
 
 
 def _hides_metadata(record: logging.LogRecord) -> bool:
@@ -125,10 +127,13 @@ def _hides_metadata(record: logging.LogRecord) -> bool:
     return not str(record.msg).startswith("Invalid encoding on")
 
 
-def make_server(interceptor: Interceptor) -> aio.Server:
-    """Return a server with no port and no service yet. Event loop only."""
+def make_server(interceptor: Interceptor, shares_ports: bool = False) -> aio.Server:
+    """Return a server with no port and no service yet. Event loop only.
+
+    With `shares_ports` other servers of this user may listen on its ports, too.
+    """
     logging.getLogger(cygrpc.__name__).addFilter(_hides_metadata)
     if grpc.__version__.startswith(_LISTENERS_OF):
-        return cast(aio.Server, _Server(interceptor))
+        return cast(aio.Server, _Server(interceptor, shares_ports))
     # Another release, with another loop: its own must do. The tests send such paths.
-    return aio.server(interceptors=(interceptor,), options=options())
+    return aio.server(interceptors=(interceptor,), options=options(shares_ports))

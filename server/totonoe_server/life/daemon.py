@@ -54,6 +54,8 @@ from totonoe_server.life.process import (
     raise_open_files,
 )
 from totonoe_server.life.reload import Reloader
+from totonoe_server.life.seat import ALONE, Seat
+from totonoe_server.life.watchdog import ENGINE_CLOSE_S
 from totonoe_server.logger import logger
 from totonoe_server.services.process import Process
 from totonoe_server.wire.methods import SERVICES
@@ -68,7 +70,6 @@ if TYPE_CHECKING:
     from totonoe_server.services.admin import AdminService
     from totonoe_server.services.memory import MemoryService
 
-ENGINE_CLOSE_S = 30.0
 FORCED_CLOSE_S = 2.0
 EMBEDDER_LOAD_S = 300.0
 FLUSH_S = 0.25
@@ -94,10 +95,15 @@ class Daemon:
     engine : Engine, optional
         Serves this one instead of opening the data directory; the caller keeps it, locks
         what it needs, and it is closed all the same.
+    seat : Seat, optional
+        Its place among several that were started together.
     """
 
-    def __init__(self, settings: Settings, engine: Engine | None = None) -> None:
+    def __init__(
+        self, settings: Settings, engine: Engine | None = None, seat: Seat = ALONE
+    ) -> None:
         self.settings = settings
+        self.seat = seat
         self.addresses: tuple[Address, ...] = ()
         self.metrics_address = ""
         self.local_dir = settings.data_dir
@@ -137,7 +143,7 @@ class Daemon:
         started_s = time.monotonic()
         started_us = clock.system_clock()
         try:
-            with _as_startup_error(self.settings):
+            with _as_startup_error(self.settings, self.seat):
                 self.addresses = tuple(settled(place) for place in self.settings.addresses)
                 await _to_the_end(self.gate.load)
                 certificates = _certificates(self.settings, self.addresses, self.gate)
@@ -148,7 +154,9 @@ class Daemon:
                     engine = await _to_the_end(self._open)
                 self._engine = engine
                 await _to_the_end(self.gate.load_key)
-                process = Process(started_us, package_version(), self._expiries.earliest_s)
+                process = Process(
+                    started_us, package_version(), self._expiries.earliest_s, self.seat.number
+                )
                 self._tracing = self.interceptor.tracing = _open_tracing(
                     self.settings, process.version
                 )
@@ -247,7 +255,8 @@ class Daemon:
 
         open_engine = self._open_database() if self.settings.store else self._open_data_dir()
         for place in self.addresses:
-            check_free(place)
+            if place.target not in self.seat.shared:
+                check_free(place)
         self._embedding = open_service(
             _embedder_settings(self.settings), workers=self.settings.embedder_workers
         )
@@ -257,7 +266,7 @@ class Daemon:
         settings = EngineSettings(
             collection_idle_s=self.settings.collection_idle_s,
             collections_open_max=collections_open_max(),
-            memory_budget_bytes=budget_mb << 20 if budget_mb else machine_bytes() // 2,
+            memory_budget_bytes=budget_mb << 20 or machine_bytes() // 2 // self.seat.count,
             purge_deleted_days=self.settings.purge_deleted_days,
             verify_interval_h=self.settings.verify_interval_h,
             verify_share=self.settings.verify_share,
@@ -304,7 +313,7 @@ class Daemon:
         from totonoe_server.services.admin import AdminService
         from totonoe_server.services.memory import MemoryService
 
-        server = make_server(self.interceptor)
+        server = make_server(self.interceptor, shares_ports=bool(self.seat.shared))
         self._server = server
         self.gate.meters.read = functools.partial(_size, engine)
         self.memory_service = MemoryService(engine)
@@ -335,8 +344,7 @@ class Daemon:
             engine.figures,
             self._expiries.earliest_s,
             self.local_dir,
-            process.version,
-            process.started_us,
+            process,
         )
         try:
             metrics = MetricsServer(*place, collector)
@@ -570,7 +578,7 @@ def judge_settings(settings: Settings) -> JudgeSettings:
 
 
 @contextmanager
-def _as_startup_error(settings: Settings) -> Iterator[None]:
+def _as_startup_error(settings: Settings, seat: Seat = ALONE) -> Iterator[None]:
     """Whatever hinders the start, as one line."""
     try:
         yield
@@ -587,14 +595,15 @@ def _as_startup_error(settings: Settings) -> Iterator[None]:
         # The only RuntimeError of gRPC at start: the port could not be bound.
         if "bind" not in str(error):
             raise
-        raise StartupError(_not_bound(settings, error)) from error
+        raise StartupError(_not_bound(settings, seat, error)) from error
 
 
-def _not_bound(settings: Settings, error: RuntimeError) -> str:
+def _not_bound(settings: Settings, seat: Seat, error: RuntimeError) -> str:
     """Return why an address could not be bound: gRPC does not say it, so it is tried again."""
     try:
         for address in parse_addresses(settings.address):
-            check_free(address)
+            if address.target not in seat.shared:
+                check_free(address)
     except (AddressError, OSError) as found:
         return str(found)
     return f"Cannot listen on {settings.address}: {error}"

@@ -14,8 +14,17 @@ from totonoe_server.logger import SHARED, logger, trace_of
 LogFormat = Literal["console", "json"]
 
 
-def configure(level: str, log_format: LogFormat) -> None:
-    """Sends every log record of the process to standard error in one format."""
+def configure(level: str, log_format: LogFormat, number: int = 0) -> None:
+    """Sends every log record of the process to standard error in one format.
+
+    With the `number` of a daemon in each, if several write to the same place; 0: without.
+    """
+
+    def numbered(
+        _logger: Any, _name: str, event: structlog.typing.EventDict
+    ) -> structlog.typing.EventDict:
+        return {**event, "daemon": number} if number else event
+
     renderer: structlog.typing.Processor
     if log_format == "json":
         renderer = structlog.processors.JSONRenderer(ensure_ascii=False)
@@ -29,7 +38,11 @@ def configure(level: str, log_format: LogFormat) -> None:
     handler.setFormatter(
         structlog.stdlib.ProcessorFormatter(
             foreign_pre_chain=[*SHARED, _strip_exception],
-            processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, renderer],
+            processors=[
+                structlog.stdlib.ProcessorFormatter.remove_processors_meta,
+                numbered,
+                renderer,
+            ],
         )
     )
     logging.getLogger().handlers[:] = [handler]

@@ -32,6 +32,7 @@ from totonoe_core.domain.figures import CollectionFigures, EngineFigures
 from totonoe_server.access.expiry import Expiring
 from totonoe_server.life.figures import CallFigures
 from totonoe_server.logger import logger, trace_of
+from totonoe_server.services.process import Process
 
 COLLECTIONS_SHOWN_MAX = 100
 OTHER = "other"
@@ -56,9 +57,7 @@ class DaemonCollector(Collector):
         Returns the earliest end of what expires, by its kind, in seconds since 1970.
     data_dir : Path
         The room on its disk is a metric.
-    version : str
-    started_us : int
-        UTC microseconds.
+    process : Process
     """
 
     def __init__(
@@ -67,15 +66,13 @@ class DaemonCollector(Collector):
         engine: Callable[[], EngineFigures],
         ends_s: Callable[[], Mapping[Expiring, float]],
         data_dir: Path,
-        version: str,
-        started_us: int,
+        process: Process,
     ) -> None:
         self._calls = calls
         self._engine = engine
         self._ends_s = ends_s
         self._data_dir = data_dir
-        self._version = version
-        self._started_us = started_us
+        self._process = process
 
     def describe(self) -> Iterable[Metric]:
         """Announce nothing: registering must not read the engine."""
@@ -84,11 +81,14 @@ class DaemonCollector(Collector):
     def collect(self) -> Iterable[Metric]:
         """Read all figures now."""
         engine = self._engine()
-        yield InfoMetricFamily("totonoe", "The daemon.", {"version": self._version})
+        named = {"version": self._process.version}
+        if self._process.number:
+            named["daemon"] = str(self._process.number)
+        yield InfoMetricFamily("totonoe", "The daemon.", named)
         yield _gauge(
             "totonoe_start_time_seconds",
             "When it started, in seconds since 1970.",
-            self._started_us / 1e6,
+            self._process.started_us / 1e6,
         )
         yield from _of_calls(self._calls)
         yield from _of_writers(engine)

@@ -12,14 +12,12 @@ from typing import Any
 from totonoe_core.engine.factory import private_files
 from totonoe_server.life import logs, process
 from totonoe_server.life.config import Settings
-from totonoe_server.life.daemon import ENGINE_CLOSE_S, Daemon, StartupError
+from totonoe_server.life.daemon import Daemon, StartupError
 from totonoe_server.life.notify import Notifier
 from totonoe_server.life.reload import Reloader
-from totonoe_server.life.watchdog import ExitCode, Watchdog
+from totonoe_server.life.seat import ALONE, Seat, Wire
+from totonoe_server.life.watchdog import ENGINE_CLOSE_S, STOP_SPARE_S, ExitCode, Watchdog
 from totonoe_server.logger import logger, trace_of
-
-STOP_SPARE_S = 2.0
-"""Time of a stop beyond the time for calls and the time for closing."""
 
 
 class _Signals:
@@ -40,18 +38,24 @@ class _Signals:
         self.stop.set()
 
 
-def run(settings: Settings, load: Callable[[], Settings]) -> ExitCode:
+def run(
+    settings: Settings,
+    load: Callable[[], Settings],
+    seat: Seat = ALONE,
+    wire: Wire | None = None,
+) -> ExitCode:
     """Serves until a signal says to stop. Needs the main thread, of a process that ends then.
 
-    `load` reads the settings again, for SIGHUP. Raises `SettingsError`.
+    `load` reads the settings again, for SIGHUP. Raises `SettingsError`. A daemon that is one of
+    several has its place, and the wire to what started it.
     """
     with private_files():
-        return asyncio.run(_run(settings, Reloader(settings, load)))
+        return asyncio.run(_run(settings, Reloader(settings, load), seat, wire))
 
 
-async def _run(settings: Settings, reloader: Reloader) -> ExitCode:
+async def _run(settings: Settings, reloader: Reloader, seat: Seat, wire: Wire | None) -> ExitCode:
     reloader.on(("log_level",), lambda new: logs.set_level(new.log_level))
-    daemon, notifier = Daemon(settings), Notifier()
+    daemon, notifier = Daemon(settings, seat=seat), wire or Notifier()
     daemon.join_reload(reloader)
     signals, loop = _Signals(reloader.reload), asyncio.get_running_loop()
 

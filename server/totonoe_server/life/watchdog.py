@@ -22,6 +22,9 @@ from types import FrameType
 
 from totonoe_server.logger import logger
 
+ENGINE_CLOSE_S = 30.0
+STOP_SPARE_S = 2.0
+"""Time of a stop beyond the time for calls and the time for closing."""
 FORCED_EXIT_S = 5.0
 """From a second SIGINT to the end."""
 _REPORT_S = 1.0

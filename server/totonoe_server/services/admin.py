@@ -147,5 +147,6 @@ class AdminService(
             started_time=time_to_wire(self._process.started_us),
             cpu_s=self._process.cpu_s(),
             rss_bytes=self._process.rss_bytes(),
+            daemon=self._process.number,
             expiries=admin.expiries_to_wire({kind.value: at for kind, at in ends_s.items()}),
         )

@@ -22,11 +22,14 @@ class Process:
         UTC microseconds.
     ends_s : callable
         Returns when certificates and identities end, by kind, in seconds since 1970.
+    number : int
+        Of a daemon that was started with others, from 1 on; 0: it was started by itself.
     """
 
     started_us: int
     version: str
     ends_s: Callable[[], Mapping[Expiring, float]] = dict
+    number: int = 0
 
     def cpu_s(self) -> float:
         """CPU seconds, user and system."""

@@ -88,6 +88,12 @@ def serve(
             help="A transaction pooler lies in between. [TOTONOE_STORE_POOLER]",
         ),
     ] = None,
+    daemons: Annotated[
+        int | None,
+        typer.Option(
+            help="store: daemons that are started, behind the same addresses. [TOTONOE_DAEMONS, 1]"
+        ),
+    ] = None,
     embedder: Annotated[
         str | None,
         typer.Option(
@@ -210,7 +216,7 @@ def serve(
     process.limit_threads()
     process.quiet_grpc()
     process.hold_collector()
-    from totonoe_server.life import config, logs, runner, watchdog
+    from totonoe_server.life import config, logs, watchdog
     from totonoe_server.life.config_file import chosen_file
 
     def load() -> config.Settings:
@@ -222,6 +228,12 @@ def serve(
         typer.echo(f"totonoe: {error}", err=True)
         raise typer.Exit(watchdog.ExitCode.NOT_STARTED) from None
     logs.configure(settings.log_level, settings.log_format)
+    if settings.daemons > 1:
+        from totonoe_server.life import several
+
+        raise typer.Exit(several.run(settings, load, given, config_file))
+    from totonoe_server.life import runner
+
     raise typer.Exit(runner.run(settings, load))
 
 

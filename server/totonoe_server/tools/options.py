@@ -117,7 +117,7 @@ def data_dir_of(given: Path | None) -> Path:
     from totonoe_server.life.config import SettingsError, served_settings
 
     if given is not None:
-        return served_settings(data_dir=given, store="").data_dir
+        return served_settings(data_dir=given, store="", daemons=1).data_dir
     settings = served_settings()
     if settings.store:
         raise SettingsError(

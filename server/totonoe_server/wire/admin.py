@@ -47,7 +47,7 @@ collection_stats_to_wire = encoder(
 stats_to_wire = encoder(
     EngineStats,
     pb.StatsResponse,
-    given=("version", "started_time", "cpu_s", "rss_bytes", "expiries"),
+    given=("version", "started_time", "cpu_s", "rss_bytes", "expiries", "daemon"),
     computed={"snapshots": lambda value: snapshot_stats_to_wire(value.snapshots)},
 )
 

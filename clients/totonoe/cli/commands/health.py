@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import re
+import time
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Annotated
 
 import typer
@@ -10,6 +13,7 @@ import typer
 from totonoe.cli import printing
 from totonoe.cli.extensions import Panel, add
 from totonoe.cli.session import ExitCode, Session
+from totonoe.errors import Unavailable
 
 CHECK_S_MAX = 5.0
 """For a single check: a daemon that serves answers at once."""
@@ -29,18 +33,19 @@ def health(
         str, typer.Option(metavar="TIME", help="Wait so long until it serves: 30s, 500ms, 2m, 1h.")
     ] = "",
 ) -> None:
-    """Report whether the daemon serves.
+    """Report whether the daemon serves; of several addresses, with commas, each daemon.
 
-    Exit code 0: it does; 4: it does not.
+    Exit code 0: it does; 4: it does not. Of several: all do, or one does not.
     """
+    from totonoe.call.channel import resolve_addresses
+
     limit_s = seconds_of(wait) if wait else 0.0
-    with session.client(waits=False) as client:
-        if limit_s:
-            client.wait_ready(timeout_s=limit_s)
-            serves = True
-        else:
-            serves = client.health(timeout_s=min(CHECK_S_MAX, session.timeout_s or CHECK_S_MAX))
-        address = client.address
+    addresses = resolve_addresses(session.address)
+    if len(addresses) > 1:
+        _each(session, addresses, limit_s)
+        return
+    address = addresses[0]
+    serves = _serves(session, limit_s)
     session.show(
         {"serving": serves, "address": address},
         lambda: printing.line(
@@ -49,6 +54,40 @@ def health(
             else f"The daemon at {address} starts or stops."
         ),
     )
+    if not serves:
+        raise typer.Exit(ExitCode.UNAVAILABLE)
+
+
+def _serves(session: Session, limit_s: float) -> bool:
+    """Ask a daemon, or wait for it. Raises `Unavailable`."""
+    with session.client(waits=False) as client:
+        if limit_s:
+            client.wait_ready(timeout_s=limit_s)
+            return True
+        return client.health(timeout_s=min(CHECK_S_MAX, session.timeout_s or CHECK_S_MAX))
+
+
+def _each(session: Session, addresses: Sequence[str], limit_s: float) -> None:
+    """Ask several daemons, one after the other; the waits share one limit."""
+    until_s = time.monotonic() + limit_s
+    found: dict[str, bool] = {}
+    words: list[str] = []
+    for address in addresses:
+        left_s = max(0.001, until_s - time.monotonic()) if limit_s else 0.0
+        try:
+            found[address] = _serves(replace(session, address=address), left_s)
+            words.append("serves" if found[address] else "starts or stops")
+        except Unavailable:
+            found[address] = False
+            words.append("does not serve")
+    serves = all(found.values())
+    each = [{"address": address, "serving": one} for address, one in found.items()]
+
+    def told() -> None:
+        for address, word in zip(found, words, strict=True):
+            printing.line(f"The daemon at {address} {word}.")
+
+    session.show({"serving": serves, "address": ",".join(addresses), "daemons": each}, told)
     if not serves:
         raise typer.Exit(ExitCode.UNAVAILABLE)
 

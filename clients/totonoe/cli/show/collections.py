@@ -120,7 +120,8 @@ def calibrated(answer: Calibrated, dry_run: bool) -> None:
 def stats(answer: Stats, now: datetime | None = None) -> None:
     """Print figures of the daemon and of its collections."""
     model = answer.model
-    line(f"totonoe {answer.version}, started {age(answer.started_time, now)}")
+    number = f", daemon {answer.daemon}" if answer.daemon else ""
+    line(f"totonoe {answer.version}{number}, started {age(answer.started_time, now)}")
     line(f"model {model.name} {model.version} ({model.dimension}): {answer.embedder_state}")
     line(
         f"CPU {answer.cpu_s:.1f} s, embedder {answer.embedder_cpu_s:.1f} s, "

@@ -6,15 +6,19 @@ import json
 import time
 import urllib.error
 import urllib.request
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from totonoe_core.base import limits
 from totonoe_server.tools import options
+from totonoe_server.tools.top.several import SUMMARY, Figures, joined, summary
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
+    from totonoe_server.life.config import Settings
     from totonoe_server.tools.top.sample import Between, Sample
 
 FETCH_S_MAX = 5.0
@@ -46,11 +50,20 @@ def top(
     as_json: Annotated[
         bool, typer.Option("--json", help="Print one JSON object for each reading.")
     ] = False,
+    daemons: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            max=limits.DAEMONS_PER_MACHINE_MAX,
+            help="Daemons that `serve --daemons` started. Default: as `serve` would.",
+        ),
+    ] = None,
     config_file: options.ConfigFile = None,
 ) -> None:
     """Show what a daemon does: rates, latencies, queues, refusals. Ctrl-C ends it.
 
-    The daemon must serve metrics (`--metrics-address`). Exit code 1: it does not answer.
+    The daemon must serve metrics (`--metrics-address`). Exit code 1: it does not answer. Of several
+    that were started together each has a line, and the tables are of all.
     """
     from totonoe_server.life import config
     from totonoe_server.life.config_file import chosen_file
@@ -58,28 +71,52 @@ def top(
     try:
         given = {"metrics_address": metrics_address}
         settings = config.load(chosen_file(config_file), given, listens=False).settings
-        place = config.parse_metrics_address(settings.metrics_address)
-        if place is None:
-            raise NoMetricsError(
-                "no place of metrics is known: start the daemon with --metrics-address 7767, and "
-                "give the same here, or set it in the configuration file"
-            )
-        host, port = place
-        url = f"http://{f'[{host}]' if ':' in host else host}:{port}/metrics"
-        before = fetched(url)
-    except (config.SettingsError, NoMetricsError) as error:
+        urls = _urls(settings, settings.daemons if daemons is None else daemons)
+        before = _all(urls)
+    except (config.SettingsError, NoMetricsError, ValueError) as error:
         typer.echo(f"totonoe: {error}", err=True)
         raise typer.Exit(1) from None
     try:
         if once:
             _print(before, as_json)
         else:
-            _follow(url, before, every, as_json)
+            _follow(urls, before, every, as_json)
     except KeyboardInterrupt:
         raise typer.Exit(130) from None
     except NoMetricsError as error:
         typer.echo(f"totonoe: {error}", err=True)
         raise typer.Exit(1) from None
+
+
+def _urls(settings: Settings, count: int) -> list[str]:
+    """Return where each daemon serves metrics. Raises `NoMetricsError`, `ValueError`."""
+    from totonoe_server.life.config import metrics_address_of
+
+    if not settings.metrics_address:
+        raise NoMetricsError(
+            "no place of metrics is known: start the daemon with --metrics-address 7767, and "
+            "give the same here, or set it in the configuration file"
+        )
+    numbers = range(1, count + 1)
+    places = [metrics_address_of(settings.metrics_address, number) for number in numbers]
+    return [f"http://{place}/metrics" for place in places]
+
+
+def _all(urls: Sequence[str]) -> list[Sample | None]:
+    """Read the metrics of all once; `None` for one that does not answer.
+
+    Raises `NoMetricsError` if none answers.
+    """
+    found: list[Sample | None] = []
+    for url in urls:
+        try:
+            found.append(fetched(url))
+        except NoMetricsError as error:
+            found.append(None)
+            failed = error
+    if not any(found):
+        raise failed
+    return found
 
 
 def fetched(url: str) -> Sample:
@@ -96,21 +133,27 @@ def fetched(url: str) -> Sample:
         raise NoMetricsError(f"no metrics at {url}: {why}") from None
 
 
-def _print(now: Sample, as_json: bool) -> None:
+def _print(now: Sequence[Sample | None], as_json: bool) -> None:
+    betweens = _between(now, [None] * len(now))
+    if as_json:
+        typer.echo(json.dumps(figures_of(betweens)))
+    else:
+        _console().print(view(betweens, {}))
+
+
+def _between(now: Sequence[Sample | None], before: Sequence[Sample | None]) -> list[Between | None]:
     from totonoe_server.tools.top.sample import Between
 
-    if as_json:
-        typer.echo(json.dumps(figures(Between(now))))
-    else:
-        _console().print(view(Between(now), {}))
+    pairs = zip(now, before, strict=True)
+    return [None if sample is None else Between(sample, earlier) for sample, earlier in pairs]
 
 
-def _follow(url: str, before: Sample, every_s: float, as_json: bool) -> None:
+def _follow(
+    urls: Sequence[str], before: Sequence[Sample | None], every_s: float, as_json: bool
+) -> None:
     """Reads and shows until Ctrl-C. A daemon that is restarted is waited for."""
     from rich.live import Live
     from rich.text import Text
-
-    from totonoe_server.tools.top.sample import Between
 
     seen: dict[str, float] = {}
     with Live(
@@ -119,20 +162,21 @@ def _follow(url: str, before: Sample, every_s: float, as_json: bool) -> None:
         while True:
             time.sleep(every_s)
             try:
-                now = fetched(url)
+                now = _all(urls)
             except NoMetricsError as error:
                 if as_json:
                     raise
                 live.update(Text(f"{error}; trying again"), refresh=True)
                 continue
-            between = Between(now, before)
-            for reason in now.labels("totonoe_refused_total", "reason"):
-                if between.more("totonoe_refused_total", reason=reason) > 0:
-                    seen[reason] = now.time_s
+            betweens = _between(now, before)
+            for between in filter(None, betweens):
+                for reason in between.now.labels("totonoe_refused_total", "reason"):
+                    if between.more("totonoe_refused_total", reason=reason) > 0:
+                        seen[reason] = between.now.time_s
             if as_json:
-                print(json.dumps(figures(between)), flush=True)
+                print(json.dumps(figures_of(betweens)), flush=True)
             else:
-                live.update(view(between, seen), refresh=True)
+                live.update(view(betweens, seen), refresh=True)
             before = now
 
 
@@ -142,8 +186,23 @@ def _console() -> Any:
     return console()
 
 
-def figures(between: Between) -> dict[str, Any]:
-    """Return what is shown, as JSON."""
+def figures_of(betweens: Sequence[Between | None]) -> Figures:
+    """Return what is shown, as JSON; of several daemons with the figures of each in `daemons`.
+
+    `None` is a daemon that does not answer; one answers at least.
+    """
+    parts = [None if between is None else figures(between) for between in betweens]
+    if len(parts) == 1 and parts[0] is not None:
+        return parts[0]
+    each = [
+        {"daemon": number, "answers": part is not None, **(part or {})}
+        for number, part in enumerate(parts, 1)
+    ]
+    return {**joined([part for part in parts if part is not None]), "daemons": each}
+
+
+def figures(between: Between) -> Figures:
+    """Return the figures of one daemon."""
     now, seconds = between.now, between.seconds()
     return {
         "seconds": round(seconds, 3),
@@ -216,12 +275,16 @@ def _ms(between: Between, name: str, share: float, **where: str) -> float:
     return round(between.quantile(name, share, **where) * 1000, 2)
 
 
-def view(between: Between, seen: dict[str, float]) -> RenderableType:
+def view(betweens: Sequence[Between | None], seen: dict[str, float]) -> RenderableType:
     """Draw the figures. `seen` is the time at which each reason of refusals last grew."""
     from rich.console import Group
     from rich.text import Text
 
-    shown = figures(between)
+    shown = figures_of(betweens)
+    now_s = max(between.now.time_s for between in betweens if between is not None)
+    each = [
+        summary(one["daemon"], one if one["answers"] else None) for one in shown.get("daemons", ())
+    ]
     head = (
         f"totonoe {shown['version']}, up {shown['uptime_s']:.0f} s; over {shown['seconds']:.1f} s: "
         f"CPU {shown['cpu_share']:.0%}, memory {_mb(shown['rss_bytes'])}, "
@@ -238,7 +301,7 @@ def view(between: Between, seen: dict[str, float]) -> RenderableType:
     refused = _table(
         ("refused", "count", "per s", "last"),
         [
-            [row["reason"], str(row["count"]), f"{row['per_s']:g}", _ago(between, seen, row)]
+            [row["reason"], str(row["count"]), f"{row['per_s']:g}", _ago(now_s, seen, row)]
             for row in shown["refused"]
         ],
     )
@@ -255,7 +318,8 @@ def view(between: Between, seen: dict[str, float]) -> RenderableType:
             for row in shown["collections"]
         ],
     )
-    return Group(Text(head), methods, Text(), refused, Text(), collections)
+    above = [_table(SUMMARY, each), Text()] if each else []
+    return Group(Text(head), *above, methods, Text(), refused, Text(), collections)
 
 
 def _expiry(what: str, left_s: float) -> str:
@@ -274,9 +338,9 @@ def _table(columns: tuple[str, ...], rows: list[list[str]]) -> RenderableType:
     return table
 
 
-def _ago(between: Between, seen: dict[str, float], row: dict[str, Any]) -> str:
+def _ago(now_s: float, seen: dict[str, float], row: Figures) -> str:
     last_s = seen.get(row["reason"])
-    return "" if last_s is None else f"{between.now.time_s - last_s:.0f} s ago"
+    return "" if last_s is None else f"{now_s - last_s:.0f} s ago"
 
 
 def _mb(size: float) -> str:

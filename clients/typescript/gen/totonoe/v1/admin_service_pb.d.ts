@@ -1106,6 +1106,14 @@ export declare type StatsResponse = Message<"totonoe.v1.StatsResponse"> & {
    * @generated from field: repeated totonoe.v1.Expiry expiries = 36;
    */
   expiries: Expiry[];
+
+  /**
+   * Number of the daemon that answers, among those that were started together (`--daemons`), from 1
+   * on. 0: it was started by itself.
+   *
+   * @generated from field: int32 daemon = 37;
+   */
+  daemon: number;
 };
 
 /**
