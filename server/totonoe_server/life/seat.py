@@ -20,7 +20,7 @@ from typing import Any
 
 READY = b"ready"
 MODULE = "totonoe_server.life.seat"
-"""What a daemon of several runs."""
+"""The module that a daemon of several runs."""
 _ORDER_BYTES_MAX = 1 << 20
 
 
@@ -48,7 +48,7 @@ ALONE = Seat()
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """What the command hands to a daemon.
+    """The settings and the place that the command hands to a daemon.
 
     Attributes
     ----------
