@@ -57,6 +57,17 @@ def test_token_over_tls_is_served(authority: Authority, data_dir: Path) -> None:
         assert hers.health()
 
 
+def test_each_of_two_addresses_speaks_tls(authority: Authority, data_dir: Path) -> None:
+    token = add_identity(data_dir, "ann", "*:read,remember")
+    given = f"{HOST}:0,localhost:0"
+    with running_server(data_dir, address=given, **tls(authority)) as server:
+        for number, address in enumerate(server.address.split(",")):
+            named = address.replace("127.0.0.1", "localhost")
+            ca = authority.files.cert
+            with totonoe.Client(f"https://{named}", token=token, ca=ca) as client:
+                assert client.remember(f"The boat {number} lies at pier {number * 3}.").saved
+
+
 @pytest.mark.parametrize("given", ["none", "another"])
 def test_wrong_authority_is_an_error_at_once(
     authority: Authority, data_dir: Path, tmp_path: Path, given: str

@@ -57,13 +57,24 @@ class Certificates:
         self._lock = threading.Lock()
         self._failure = ""
         self._stamp = self._stamped()
-        self._first, self.ends_s = self._read()
+        self._newest, self.ends_s = self._read()
 
     def credentials(self) -> grpc.ServerCredentials:
-        """Return credentials of a server that follow the files."""
+        """Return credentials of one port that follow the files; another port needs its own.
+
+        gRPC hands the first configuration to one port alone.
+        """
+        served = self._newest
+
+        def changed() -> grpc.ServerCertificateConfiguration | None:
+            nonlocal served
+            self.changed()
+            before, served = served, self._newest
+            return None if before is served else served
+
         return grpc.dynamic_ssl_server_credentials(
-            self._first,
-            self.changed,  # type: ignore[arg-type] # the stubs forget that it may return None
+            served,
+            changed,  # type: ignore[arg-type] # the stubs forget that it may return None
             require_client_authentication=self._clients_need_one,
         )
 
@@ -80,7 +91,7 @@ class Certificates:
                 if self._stamped() != stamp:
                     # They are being replaced at this moment: the next connection looks again.
                     return None
-                self._failure, self.ends_s = "", ends_s
+                self._failure, self._newest, self.ends_s = "", found, ends_s
             except CertificateError as error:
                 if str(error) != self._failure:
                     self._failure = str(error)

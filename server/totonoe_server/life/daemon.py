@@ -124,7 +124,7 @@ class Daemon:
         self._model_watch: asyncio.Task[None] | None = None
         self._gate_watch: asyncio.Task[None] | None = None
         self._expiry_watch: asyncio.Task[None] | None = None
-        self._credentials: grpc.ServerCredentials | None = None
+        self._certificates: Certificates | None = None
         self._expiries = Expiries(self.gate, None)
         self._stopping = threading.Event()
 
@@ -147,7 +147,7 @@ class Daemon:
                 self.addresses = tuple(settled(place) for place in self.settings.addresses)
                 await _to_the_end(self.gate.load)
                 certificates = _certificates(self.settings, self.addresses, self.gate)
-                self._credentials = certificates.credentials() if certificates else None
+                self._certificates = certificates
                 self._expiries = Expiries(self.gate, certificates)
                 engine = self._given_engine
                 if engine is None:
@@ -327,7 +327,7 @@ class Daemon:
         for name in ("", *SERVICES):
             await self._health.set(name, _NOT_SERVING)
         for place in self.addresses:
-            _bind(server, place, self._credentials)
+            _bind(server, place, self._certificates)
         await server.start()
         for name in ("", *SERVICES):
             await self._health.set(name, _SERVING)
@@ -502,16 +502,16 @@ def _certificates(
     return Certificates(settings.tls_cert, settings.tls_key, settings.tls_client_ca)
 
 
-def _bind(server: aio.Server, place: Address, credentials: grpc.ServerCredentials | None) -> None:
+def _bind(server: aio.Server, place: Address, certificates: Certificates | None) -> None:
     """Binds one address, a Unix socket with mode 0600 from its first moment on.
 
     With a certificate all TCP ports speak TLS, so that no port of a daemon is open by mistake.
     """
     if place.path is None:
-        if credentials is None:
+        if certificates is None:
             server.add_insecure_port(place.target)
         else:
-            server.add_secure_port(place.target, credentials)
+            server.add_secure_port(place.target, certificates.credentials())
         return
     place.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     clear_stale_socket(place.path)
