@@ -21,7 +21,11 @@ SOURCES = (
     PACKAGE / "index" / "lexical.py",
     PACKAGE / "kernels" / "hashing.py",
 )
-LISTS = sorted((PACKAGE / "text" / "lexicon").glob("*/units.txt"))
+LISTS = sorted(
+    path
+    for name in ("units", "values")
+    for path in (PACKAGE / "text" / "lexicon").glob(f"*/{name}.txt")
+)
 
 
 def form(node: Any) -> Any:

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from totonoe_core.text.reading.model import VALUES, PieceType
-from totonoe_core.text.reading.values import numerals, units
+from totonoe_core.text.reading.values import numbers, units
 from totonoe_core.text.reading.values.find import find_values
 
 
@@ -373,7 +373,7 @@ def test_number_key_exact_and_canonical(value: Fraction, key: str) -> None:
 
 @given(st.integers(0, 99_999_999))
 def test_han_numeral_of_a_number_reads_back(number: int) -> None:
-    assert numerals.han_at(_to_han(number), 0) == (number, len(_to_han(number)))
+    assert numbers.han_at(_to_han(number), 0) == (number, len(_to_han(number)))
 
 
 def _to_han(number: int) -> str:

@@ -14,6 +14,7 @@ spaces, `_` stands for a space inside an expression:
     grammar.txt     function words and other words that a reader treats in a way of their own: under
                     a heading in square brackets a set of words, or lines of a key, a colon and
                     words that have it
+    units.txt, values.txt  words of quantities, numbers, days and times; see `reading.values`
     expressions.txt what is one word in several, under a heading that says what it is
 
 Written for this project. A word of one synonym group may stand in no other.

@@ -1,4 +1,4 @@
 """Figures, quantities, dates, times, versions, made names, paths and quotations in a text.
 
-`find.find_values` is the way in; `spaced` and `cjk` know the two kinds of script.
+`find.find_values` is the way in; `rows` says what a rule is, `words` what a language brings.
 """

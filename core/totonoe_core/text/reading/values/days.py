@@ -1,15 +1,64 @@
-"""Dates and times of day in languages that put spaces between words."""
+"""Dates and times of day.
 
+Keys: date:2026-01-10, date:2026-01, date:--01-10, date:month:1, date:weekday:1 (Monday),
+date:2026-Q3, date:relative:+1d, time:09:30, time:09:30+01:00.
+"""
+
+# Rows and tables; a wide character counts as two columns.
+# ruff: noqa: E501
 from __future__ import annotations
 
 import re
+from fractions import Fraction
 
 from totonoe_core.text.reading.model import PieceType
-from totonoe_core.text.reading.values import numerals, times, units
-from totonoe_core.text.reading.values.figures import number_at, unit_at
-from totonoe_core.text.reading.values.grammar import Grammar
+from totonoe_core.text.reading.values import units
+from totonoe_core.text.reading.values.numbers import small, words_at
+from totonoe_core.text.reading.values.quantities import AGO, ago_sign
+from totonoe_core.text.reading.values.rows import ALWAYS, JZK, Found, Number, Row, Scan, row
+from totonoe_core.text.reading.values.units import number_key, quantity_key, span_key
+from totonoe_core.text.reading.values.words import COMMA_LANGUAGES, PARTS_OF_DAY, longest
 
-Found = tuple[int, int, PieceType, str]
+F = Fraction
+Match = re.Match[str]
+_DATE, _TIME = PieceType.DATE, PieceType.TIME
+_ZONE = re.compile(
+    r"\s?(?P<z>(?:UTC|GMT)(?:[+-]\d{1,2}(?::?\d{2})?)?|Z|JST|CET|CEST|EST|EDT|PST|PDT|CST|CDT|MST|MDT|"
+    r"BST|IST|KST|MSK|AEST|PT|ET)(?!\w)"
+)
+
+
+def date_key(year: int | None, month: int | None = None, day: int | None = None) -> str | None:
+    """Key of a date, None if there is no such day."""
+    if month is not None and not 1 <= month <= 12:
+        return None
+    if day is not None and not 1 <= day <= 31:
+        return None
+    if year is None:
+        return f"date:month:{month}" if day is None else f"date:--{month:02d}-{day:02d}"
+    parts = [f"date:{year:04d}"]
+    if month is not None:
+        parts.append(f"{month:02d}")
+        if day is not None:
+            parts.append(f"{day:02d}")
+    return "-".join(parts)
+
+
+def time_key(hour: int, minute: int = 0, second: int = 0, zone: str = "") -> str | None:
+    """Key of a time of day, None if there is no such time."""
+    if not (0 <= hour <= 24 and 0 <= minute < 60):
+        return None
+    tail = f":{second:02d}" if second else ""
+    if zone in ("Z", "GMT"):
+        zone = "UTC"
+    return f"time:{hour % 24 if hour == 24 and minute else hour:02d}:{minute:02d}{tail}{zone}"
+
+
+def _dated(at: int, end: int, key: str | None) -> Found | None:
+    return None if key is None else (at, end, _DATE, key)
+
+
+# --- Dates, with spaces between words ---------------------------------------------------------
 
 _DAY = re.compile(
     r"(\d{1,2})(?:st|nd|rd|th|\.|er|º|°)?(?![\w:])(?:\s?[-–]\s?(\d{1,2})(?:st|nd|rd|th|\.)?(?![\w:]))?"
@@ -17,46 +66,9 @@ _DAY = re.compile(
 _GAP = re.compile(r"\.?,? ?(?:([^\W\d_]{2,3}) )?")
 _NAME = re.compile(r"[^\W\d_]{3,12}(?!\w)")
 _YEAR = re.compile(r",? ?(?:(?:of|de|del|do) )?([12]\d{3})(?:г\.?| г\.| года)?(?![\w.:/-]?\d|\w)")
-_CENTURY_YEAR = re.compile(r"((?:19|20)\d\d)(s)?(?![\w:/]|[.,-]\d)")
-_QUARTER = re.compile(
-    r"([qQ])([1-4])(?:[ /-]?'?((?:20)?\d\d))?(?!\w)|((?:20)\d\d)[ /-]?[qQ]([1-4])(?!\w)"
-)
 _BEFORE = re.compile(r"([^\W\d_]{1,9})\.? \Z")
-_MERIDIEM = re.compile(r" ?([aApP])(?:\. ?[mM]\.?|[mM])(?!\w)")
-_IN_THE = re.compile(
-    r" (?:in the |at |de la |da |du |di |del |à )?(morning|afternoon|evening|night|mañana|"
-    r"tarde|noche|manhã|"
-    r"noite|matin|soir|après-midi|mattina|pomeriggio|sera|утра|дня|вечера|ночи)(?!\w)",
-    re.IGNORECASE,
-)
-_MORNING = frozenset(("morning", "mañana", "manhã", "matin", "mattina", "утра"))
-_DOTTED = re.compile(
-    r"([01]?\d|2[0-3])\.([0-5]\d)(?=(?: ?[ap]\.?m\b| (?:uhr|Uhr|h)\b))", re.IGNORECASE
-)
-_FRENCH = re.compile(r"([01]?\d|2[0-3]) ?h(?: ?([0-5]\d))?(?!\w)")
-_UP_TO_99 = re.compile(r"\d{1,2}(?![\d.:,]\d|\d)", re.ASCII)
-_SHORT_WORD = re.compile(r" ([^\W\d_]{3,6})(?!\w)")
-_MINUTE = re.compile(r" ([0-5]\d)(?!\w)")
+_AGO = re.compile(r" (ago|from now|hence)(?!\w)")
 _A_SPAN = re.compile(r"an? (?=[^\W\d_]{3,6} (?:ago|from))")
-_OCLOCK = re.compile(r" ?o['’]?clock(?!\w)")
-_AT_END = re.compile(
-    r"(?=\s*(?:[.,;!?)]|\Z)(?!\d)| (?:on|in the|tomorrow|today|tonight|every|each|sharp|and|this|"
-    r"next|mon|tues|wednes|thurs|fri|satur|sun))"
-)
-_PAST = re.compile(
-    r"(half|(?:a )?quarter|five|ten|twenty(?:[ -]five)?) (past|to|after) "
-    r"([^\W\d_]{3,6}|\d{1,2})(?!\w)"
-)
-_HALF_DE = re.compile(r"(halb|viertel (?:nach|vor)) ([^\W\d_]{3,6}|\d{1,2})(?!\w)", re.IGNORECASE)
-_NAMED = {
-    "noon": 12, "midday": 12, "midnight": 0, "mittag": 12, "mitternacht": 0, "midi": 12,
-    "minuit": 0, "mediodía": 12, "medianoche": 0, "mezzogiorno": 12, "mezzanotte": 0,
-    "полдень": 12, "полночь": 0,
-}  # fmt: skip
-_SHIFTED = re.compile(
-    r"(next|last|this|every|each|previous|past|coming) "
-    r"([^\W\d_]{3,9})(?!\w)"
-)
 _SHIFT = {"next": "+1", "coming": "+1", "last": "-1", "past": "-1", "previous": "-1", "this": "0"}
 _PERIODS = {
     "day": "d",
@@ -66,199 +78,6 @@ _PERIODS = {
     "quarter": "q",
     "year": "y",
 }
-_AGO = re.compile(r" (ago|from now|hence)(?!\w)")
-_CLOCK_NEAR = re.compile(
-    r"clock|[ap]\.?m\b| in the | at night|uhr|heure|horas|час|утра|вечера", re.IGNORECASE
-)
-_AT = frozenset(("at", "um", "à", "às", "las", "alle", "в"))
-
-
-def digits_at(text: str, at: int, words: Grammar) -> Found | None:
-    """Date or time of day that begins with a figure."""
-    return (
-        _numeric_date(text, at, words)
-        or _clock(text, at, words)
-        or _day_month(text, at, words)
-        or _quarter(text, at)
-        or _year(text, at, words)
-        or ago_at(text, at, words)
-    )
-
-
-def words_at(text: str, at: int, word: str, end: int, words: Grammar) -> Found | None:
-    """Date or time of day that begins with a word.
-
-    Parameters
-    ----------
-    text : str
-    at, end : int
-        The word's place.
-    word : str
-        In lower case.
-    words : Grammar
-    """
-    if word == "q":
-        return _quarter(text, at)
-    if (month := words.months.get(word)) is not None:
-        return _month_first(text, at, word, end, month, words)
-    found = _relative(text, at, words)
-    if found is not None:
-        return found
-    weekday = words.weekdays.get(word)
-    if weekday is None and text.startswith("-feira", end):
-        weekday, end = words.weekdays.get(word + "-feira"), end + 6
-    if weekday is not None and not (word in ("mon", "wed") and text[at].islower()):
-        return at, end, PieceType.DATE, f"date:weekday:{weekday}"
-    if word in words.every_weekday:
-        return at, end, PieceType.DATE, f"date:every-weekday:{words.every_weekday[word]}"
-    if word in _NAMED:
-        return at, end, PieceType.TIME, f"time:{_NAMED[word]:02d}:00"
-    return (
-        _spoken_time(text, at, words) or _hour_in_words(text, at, words) or ago_at(text, at, words)
-    )
-
-
-def _numeric_date(text: str, at: int, words: Grammar) -> Found | None:
-    match = times.ISO_DATE.match(text, at)
-    if match is not None and (match["d"] or match["sep"] == "-" or (match["sep"] == "/")):
-        key = times.date_key(
-            int(match["y"]), int(match["m"]), int(match["d"]) if match["d"] else None
-        )
-        if key is not None and (match["d"] or len(match["m"]) == 2):
-            if match["H"]:
-                time = times.time_key(
-                    int(match["H"]), int(match["M"]), int(match["S"] or 0), match["z"] or ""
-                )
-                key += f"T{time[5:]}" if time else ""
-            return at, match.end(), PieceType.DATE, key
-    match = times.OTHER_DATE.match(text, at)
-    if match is None:
-        return None
-    first, second, year = int(match["a"]), int(match["b"]), match["y"]
-    if match["sep"] == "." and len(year) == 2 and words.language not in numerals.COMMA_LANGUAGES:
-        return None  # 1.2.26 is a version
-    full = int(year) + (2000 if len(year) == 2 else 0)
-    day_first = words.language in numerals.COMMA_LANGUAGES or match["sep"] == "." or first > 12
-    if day_first and second <= 12:
-        key = times.date_key(full, second, first)
-    elif second > 12 or first == second:
-        key = times.date_key(full, first, second)
-    else:
-        key = f"date:{first:02d}/{second:02d}/{full}"
-    return None if key is None else (at, match.end(), PieceType.DATE, key)
-
-
-def _afternoon(hour: int, text: str, end: int) -> tuple[int, int, bool]:
-    """Hour of 24 after "pm" or "in the evening", the new end, whether either was there."""
-    match = _MERIDIEM.match(text, end)
-    if match is not None and 1 <= hour <= 12:
-        return hour % 12 + (12 if match[1] in "pP" else 0), match.end(), True
-    match = _IN_THE.match(text, end)
-    if match is None:
-        return hour, end, False
-    part = match[1].lower()
-    if part in _MORNING or part == "ночи":
-        return hour % 12 if hour == 12 else hour, match.end(), True
-    if part == "night" and hour < 6:
-        return hour, match.end(), True
-    return (hour + 12 if hour < 12 else hour), match.end(), True
-
-
-def _timed(at: int, end: int, text: str, hour: int, minute: int, second: int = 0) -> Found | None:
-    hour, end, _ = _afternoon(hour, text, end)
-    zone = times.ZONE.match(text, end)
-    name = ""
-    if zone is not None:
-        name, end = zone["z"], zone.end()
-    key = times.time_key(hour, minute, second, name)
-    return None if key is None else (at, end, PieceType.TIME, key)
-
-
-def _clock(text: str, at: int, words: Grammar) -> Found | None:
-    match = times.CLOCK.match(text, at)
-    if match is not None:
-        end = match.end()
-        for ending in words.clock:
-            if text[end + 1 : end + 1 + len(ending)].lower() == ending:
-                end += 1 + len(ending)
-        return _timed(at, end, text, int(match["h"]), int(match["m"]), int(match["s"] or 0))
-    match = _DOTTED.match(text, at)
-    if match is not None:
-        end = match.end() + (4 if text[match.end() :][:4].lower() == " uhr" else 0)
-        return _timed(at, end, text, int(match[1]), int(match[2]))
-    if words.language in ("fr", "pt") and (match := _FRENCH.match(text, at)):
-        hour = int(match[1])
-        if match[2]:
-            return _timed(at, match.end(), text, hour, int(match[2]))
-        if _before(text, at) in ("à", "às", "vers", "dès"):
-            return _timed(at, match.end(), text, hour, 0)
-    number = _UP_TO_99.match(text, at)
-    if number is None:
-        return None
-    return _bare_hour(text, at, int(number.group()), number.end(), words)
-
-
-def _bare_hour(text: str, at: int, hour: int, end: int, words: Grammar) -> Found | None:
-    if hour > 24:
-        return None
-    after = _SHORT_WORD.match(text, end)
-    german = words.language == "de"
-    told = german or _before(text, at) in ("à", "às", "las", "в", "vers")
-    if told and after is not None and after[1].lower() in words.clock:
-        minute = _MINUTE.match(text, after.end())
-        if minute is not None and german:
-            return _timed(at, minute.end(), text, hour, int(minute[1]))
-        return _timed(at, after.end(), text, hour, 0)
-    match = _OCLOCK.match(text, end)
-    if match is not None:
-        return _timed(at, match.end(), text, hour, 0)
-    _, _, said = _afternoon(hour, text, end)
-    if said and (words.language != "de"):
-        return _timed(at, end, text, hour, 0)
-    at_word = _before(text, at)
-    if words.language == "en" and at_word == "at" and _AT_END.match(text, end):
-        return _timed(at, end, text, hour, 0)
-    romance = (words.language, at_word) in (("es", "las"), ("it", "alle"), ("pt", "às"))
-    if romance and unit_at(text, end, words) is None:
-        return _timed(at, end, text, hour, 0)
-    return None
-
-
-def _hour_in_words(text: str, at: int, words: Grammar) -> Found | None:
-    if _CLOCK_NEAR.search(text, at, at + 40) is None and _before(text, at) not in _AT:
-        return None
-    number = numerals.words_at(text, at, words.numbers)
-    if number is None or number[2] or not 0 < number[0] <= 24 or number[0].denominator != 1:
-        return None
-    return _bare_hour(text, at, int(number[0]), number[1], words)
-
-
-def _hour(word: str, words: Grammar) -> int | None:
-    value = int(word) if word.isdigit() else words.numbers.values.get(word.lower())
-    return value if value is not None and 1 <= value <= 12 else None
-
-
-def _spoken_time(text: str, at: int, words: Grammar) -> Found | None:
-    if words.language == "en" and (match := _PAST.match(text, at)):
-        hour = _hour(match[3], words)
-        if hour is None:
-            return None
-        parts = {"half": 30, "quarter": 15, "a quarter": 15, "five": 5, "ten": 10, "twenty": 20}
-        minute = parts.get(match[1], 25)
-        if match[2] == "to":
-            if match[1] in ("five", "ten", "twenty", "half") and _before(text, at) != "at":
-                return None  # five to ten people
-            hour, minute = hour - 1 or 12, 60 - minute
-        return _timed(at, match.end(), text, hour, minute)
-    if words.language == "de" and (match := _HALF_DE.match(text, at)):
-        hour = _hour(match[2], words)
-        if hour is None:
-            return None
-        kind = match[1].lower()
-        minute = {"halb": 30, "viertel nach": 15, "viertel vor": 45}[kind]
-        end = match.end() + (4 if text[match.end() :][:4].lower() == " uhr" else 0)
-        return _timed(at, end, text, hour if kind == "viertel nach" else hour - 1 or 12, minute)
-    return None
 
 
 def _before(text: str, at: int) -> str:
@@ -266,17 +85,32 @@ def _before(text: str, at: int) -> str:
     return match[1].lower() if match is not None else ""
 
 
-def _month_at(text: str, at: int, words: Grammar) -> tuple[int, int] | None:
-    gap = _GAP.match(text, at)
-    start = at
-    if gap is not None:
-        start = gap.end() if gap[1] is None or gap[1].lower() in words.of else gap.start(1)
-    match = _NAME.match(text, start)
-    month = None if match is None else words.months.get(match.group().lower())
-    if match is None or month is None or start == at:
+def _iso_date(_scan: Scan, at: int, match: Match) -> Found | None:
+    day = int(match["d"]) if match["d"] else None
+    key = date_key(int(match["y"]), int(match["m"]), day)
+    if key is None or not (day is not None or (match["sep"] != "." and len(match["m"]) == 2)):
         return None
-    end = match.end() + (text.startswith(".", match.end()) and len(match.group()) < 5)
-    return month, end
+    if match["H"]:
+        hour, minute, second = int(match["H"]), int(match["M"]), int(match["S"] or 0)
+        time = time_key(hour, minute, second, match["z"] or "")
+        key += f"T{time[5:]}" if time else ""
+    return at, match.end(), _DATE, key
+
+
+def _other_date(scan: Scan, at: int, match: Match) -> Found | None:
+    first, second, year = int(match["a"]), int(match["b"]), match["y"]
+    comma = scan.words.language in COMMA_LANGUAGES
+    if match["sep"] == "." and len(year) == 2 and not comma:
+        return None  # 1.2.26 is a version
+    full = int(year) + (2000 if len(year) == 2 else 0)
+    key: str | None
+    if (comma or match["sep"] == "." or first > 12) and second <= 12:
+        key = date_key(full, second, first)
+    elif second > 12 or first == second:
+        key = date_key(full, first, second)
+    else:
+        key = f"date:{first:02d}/{second:02d}/{full}"
+    return _dated(at, match.end(), key)
 
 
 def _with_year(text: str, end: int) -> tuple[int | None, int]:
@@ -284,139 +118,562 @@ def _with_year(text: str, end: int) -> tuple[int | None, int]:
     return (None, end) if match is None else (int(match[1]), match.end())
 
 
-def _day_month(text: str, at: int, words: Grammar) -> Found | None:
-    day = _DAY.match(text, at)
-    if day is None or not words.months:
+def _day_key(year: int | None, month: int, day: Match) -> str | None:
+    key = date_key(year, month, int(day[1]))
+    return f"{key}..{int(day[2]):02d}" if key is not None and day[2] else key
+
+
+def _day_month(scan: Scan, at: int, day: Match) -> Found | None:
+    """10 January 2026, 10. Januar, 3 de mayo de 2026."""
+    text, words, start = scan.text, scan.words, day.end()
+    gap = _GAP.match(text, start)
+    if gap is not None:
+        start = gap.end() if gap[1] is None or gap[1].lower() in words.of else gap.start(1)
+    name = _NAME.match(text, start)
+    month = None if name is None else words.months.get(name.group().lower())
+    if name is None or month is None or start == day.end():
         return None
-    found = _month_at(text, day.end(), words)
+    end = name.end() + (text.startswith(".", name.end()) and len(name.group()) < 5)
+    year, end = _with_year(text, end)
+    return _dated(at, end, _day_key(year, month, day))
+
+
+def _month_and_end(scan: Scan, match: Match) -> tuple[int, int] | None:
+    month, end = scan.words.months.get(match.group().lower()), match.end()
+    if month is None:
+        return None
+    short = scan.text.startswith(".", end) and len(match.group()) < 5
+    return month, end + (short and bool(scan.text[end + 1 : end + 3].strip()))
+
+
+def _month_year(scan: Scan, at: int, match: Match) -> Found | None:
+    found = _month_and_end(scan, match)
     if found is None:
         return None
-    month, end = found
-    year, end = _with_year(text, end)
-    return _dated(at, end, year, month, int(day[1]), day[2])
+    year, end = _with_year(scan.text, found[1])
+    return None if year is None else _dated(at, end, date_key(year, found[0]))
 
 
-def _dated(
-    at: int, end: int, year: int | None, month: int, day: int, last: str | None
-) -> Found | None:
-    key = times.date_key(year, month, day)
-    if key is None:
+def _month_day(scan: Scan, at: int, match: Match) -> Found | None:
+    """January 10, 2026."""
+    text, found = scan.text, _month_and_end(scan, match)
+    if found is None or text[found[1] : found[1] + 1] != " ":
         return None
-    return at, end, PieceType.DATE, key + (f"..{int(last):02d}" if last else "")
-
-
-def _month_first(
-    text: str, at: int, word: str, end: int, month: int, words: Grammar
-) -> Found | None:
-    if text.startswith(".", end) and len(word) < 5 and text[end + 1 : end + 3].strip():
-        end += 1
-    year, year_end = _with_year(text, end)
-    if year is not None:
-        return at, year_end, PieceType.DATE, times.date_key(year, month) or ""
-    if words.language == "en" and text[end : end + 1] == " ":
-        day = _DAY.match(text, end + 1)
-        if (
-            day is not None
-            and 1 <= int(day[1]) <= 31
-            and (text[at].isupper() or word not in times.AMBIGUOUS_MONTHS)
-        ):
-            day_end = day.end() - text.startswith(".", day.end() - 1)
-            year, year_end = _with_year(text, day_end)
-            return _dated(at, year_end, year, month, int(day[1]), day[2])
-    unsure = word in times.AMBIGUOUS_MONTHS or (words.language == "en" and len(word) < 4)
-    if unsure and (not text[at].isupper() or _before(text, at) not in words.year_after):
+    day = _DAY.match(text, found[1] + 1)
+    if day is None or not 1 <= int(day[1]) <= 31:
         return None
-    return at, end, PieceType.DATE, f"date:month:{month}"
-
-
-def _quarter(text: str, at: int) -> Found | None:
-    match = _QUARTER.match(text, at)
-    if match is None:
+    if text[at].islower() and match.group().lower() in scan.words.month_words:
         return None
+    year, end = _with_year(text, day.end() - text.startswith(".", day.end() - 1))
+    return _dated(at, end, _day_key(year, found[0], day))
+
+
+def _month(scan: Scan, at: int, match: Match) -> Found | None:
+    found, words = _month_and_end(scan, match), scan.words
+    if found is None:
+        return None
+    unsure = match.group().lower() in words.unsure_months
+    if unsure and not (scan.text[at].isupper() and _before(scan.text, at) in words.before_year):
+        return None
+    return at, found[1], _DATE, f"date:month:{found[0]}"
+
+
+def _quarter(_scan: Scan, at: int, match: Match) -> Found:
     year = match[3] or match[4] or ""
     year = f"20{year}" if len(year) == 2 else year
-    number = match[2] or match[5]
-    return at, match.end(), PieceType.DATE, f"date:{year}{'-' if year else ''}Q{number}"
+    return at, match.end(), _DATE, f"date:{year}{'-' if year else ''}Q{match[2] or match[5]}"
 
 
-def _year(text: str, at: int, words: Grammar) -> Found | None:
-    match = _CENTURY_YEAR.match(text, at)
-    if match is None:
+def _decade(_scan: Scan, at: int, match: Match) -> Found:
+    return at, match.end(), _DATE, f"date:{match[1]}s"
+
+
+def _year(scan: Scan, at: int, match: Match) -> Found | None:
+    before = _before(scan.text, at)
+    if before not in scan.words.before_year or scan.unit(match.end()) is not None:
         return None
-    if match[2]:
-        return at, match.end(), PieceType.DATE, f"date:{match[1]}s"
-    if _before(text, at) not in words.year_after or unit_at(text, match.end(), words) is not None:
-        return None
-    return at, match.end(), PieceType.DATE, f"date:{match[1]}"
+    return at, match.end(), _DATE, f"date:{match[1]}"
 
 
-def _relative(text: str, at: int, words: Grammar) -> Found | None:
-    ahead = text[at : at + 24].lower().replace("’", "'")
-    if words.language == "en" and ahead.startswith("the day "):
-        at_day = _phrase(ahead[4:], words)
-        if at_day is not None:
-            return at, at + 4 + at_day[0], PieceType.DATE, f"date:relative:{at_day[1]}"
-        return None
-    phrase = _phrase(ahead, words)
-    if phrase is not None:
-        return at, at + phrase[0], PieceType.DATE, f"date:relative:{phrase[1]}"
-    if words.language != "en" or (match := _SHIFTED.match(ahead)) is None:
-        return None
-    end, name = at + match.end(), match[2]
-    if (weekday := words.weekdays.get(name)) is not None:
-        if match[1] in ("every", "each"):
-            return at, end, PieceType.DATE, f"date:every-weekday:{weekday}"
-        return at, end, PieceType.DATE, f"date:relative:{_SHIFT[match[1]]}weekday:{weekday}"
-    if match[1] in ("every", "each"):
-        return None
-    if (month := words.months.get(name)) is not None:
-        return at, end, PieceType.DATE, f"date:relative:{_SHIFT[match[1]]}month:{month}"
-    if name in _PERIODS and not (name == "day" and match[1] != "next"):
-        return at, end, PieceType.DATE, f"date:relative:{_SHIFT[match[1]]}{_PERIODS[name]}"
-    return None
-
-
-def _phrase(ahead: str, words: Grammar) -> tuple[int, str] | None:
-    """Longest relative day at the beginning: its length and key."""
-    best: tuple[int, str] | None = None
-    for count in range(1, 5):
-        match = _FIRST_WORDS[count - 1].match(ahead)
-        if match is None:
-            break
-        key = words.relative.get(match.group())
-        if key is not None:
-            best = match.end(), key
-    return best
-
-
-_FIRST_WORDS = [
-    re.compile(r"[^\W\d_]+(?:['-][^\W\d_]+)?" + r" [^\W\d_]+" * count + r"(?!\w)")
-    for count in range(4)
-]
-
-
-def ago_at(text: str, at: int, words: Grammar) -> Found | None:
+def _ago(scan: Scan, at: int, _match: Match) -> Found | None:
     """English "3 days ago", "a week ago", "two weeks from now"."""
-    if words.language != "en" or _AGO.search(text, at, at + 80) is None:
+    text = scan.text
+    if _AGO.search(text, at, at + 80) is None:
         return None
     article = _A_SPAN.match(text, at)
-    if article is not None:
-        value, end = numerals.F(1), article.end() - 1
-    else:
-        number = number_at(text, at, words)
-        if number is None or number.ordinal:
-            return None
-        value, end = number.value, number.end
-    unit = unit_at(text, end, words)
-    if unit is None or unit[0].base not in units.TIME_SPANS:
+    number = scan.number(at) if article is None else Number(F(1), article.end() - 1)
+    unit = None if number is None or number.ordinal else scan.unit(number.end)
+    if number is None or unit is None or unit[0].base not in units.TIME_SPANS:
         return None
     match = _AGO.match(text, unit[1])
     if match is None:
         return None
-    span = value * unit[0].factor
-    if unit[0].base == "s" and span % 86400 == 0:
-        amount = f"{span // 86400}d"
-    else:
-        amount = f"{units.number_key(span)}{'m' if unit[0].base == 'month' else 's'}"
     sign = "-" if match[1] == "ago" else "+"
-    return at, match.end(), PieceType.DATE, f"date:relative:{sign}{amount}"
+    span = number.value * unit[0].factor
+    return at, match.end(), _DATE, span_key(span, unit[0].base, sign)
+
+
+def _relative(scan: Scan, at: int, match: Match) -> Found | None:
+    """Longest phrase of up to four words that names a day: the day after tomorrow."""
+    phrase = match[1].lower().replace("’", "'")
+    words = phrase.split(" ")
+    for count in range(len(words), 0, -1):
+        named = " ".join(words[:count])
+        if (key := scan.words.relative.get(named)) is not None:
+            return at, match.start(1) + len(named), _DATE, f"date:relative:{key}"
+    return None
+
+
+def _shifted(scan: Scan, at: int, match: Match) -> Found | None:
+    """Next Friday, every Monday, last month."""
+    words, shift, name = scan.words, match[1].lower(), match[2].lower()
+    every, weekday = shift in ("every", "each"), words.weekdays.get(name)
+    if weekday is not None and every:
+        return at, match.end(), _DATE, f"date:every-weekday:{weekday}"
+    if every:
+        return None
+    if weekday is not None:
+        what = f"weekday:{weekday}"
+    elif (month := words.months.get(name)) is not None:
+        what = f"month:{month}"
+    elif name in _PERIODS and not (name == "day" and shift != "next"):
+        what = _PERIODS[name]
+    else:
+        return None
+    return at, match.end(), _DATE, f"date:relative:{_SHIFT[shift]}{what}"
+
+
+def _weekday(scan: Scan, at: int, match: Match) -> Found | None:
+    words, word, end = scan.words, match[1].lower(), match.end(1)
+    weekday = words.weekdays.get(word)
+    if weekday is None and match[2]:
+        weekday, end = words.weekdays.get(word + match[2]), match.end()
+    if weekday is None or (word in words.capital_weekdays and scan.text[at].islower()):
+        return None
+    return at, end, _DATE, f"date:weekday:{weekday}"
+
+
+def _every_weekday(scan: Scan, at: int, match: Match) -> Found | None:
+    weekday = scan.words.every_weekday.get(match.group().lower())
+    return None if weekday is None else (at, match.end(), _DATE, f"date:every-weekday:{weekday}")
+
+
+# --- Times of day, with spaces between words ----------------------------------------------------
+
+_MERIDIEM = re.compile(r" ?([aApP])(?:\. ?[mM]\.?|[mM])(?!\w)")
+_IN_THE = re.compile(
+    rf" (?:in the |at |de la |da |du |di |del |à )?({'|'.join(PARTS_OF_DAY)})(?!\w)", re.IGNORECASE
+)
+_MINUTE = re.compile(r" ([0-5]\d)(?!\w)")
+_AT_END = re.compile(
+    r"(?=\s*(?:[.,;!?)]|\Z)(?!\d)| (?:on|in the|tomorrow|today|tonight|every|each|sharp|and|this|"
+    r"next|mon|tues|wednes|thurs|fri|satur|sun))"
+)
+_CLOCK_NEAR = re.compile(
+    r"clock|[ap]\.?m\b| in the | at night|uhr|heure|horas|час|утра|вечера", re.IGNORECASE
+)
+_AT = frozenset(("at", "um", "à", "às", "las", "alle", "в"))
+_PAST_MINUTES = {"half": 30, "quarter": 15, "a quarter": 15, "five": 5, "ten": 10, "twenty": 20}
+_HALF_MINUTES = {"halb": 30, "viertel nach": 15, "viertel vor": 45}
+
+
+def _afternoon(text: str, hour: int, end: int) -> tuple[int, int]:
+    """Hour of 24 behind "pm" or "in the evening", and the new end."""
+    match = _MERIDIEM.match(text, end)
+    if match is not None and 1 <= hour <= 12:
+        return hour % 12 + (12 if match[1] in "pP" else 0), match.end()
+    match = _IN_THE.match(text, end)
+    if match is None:
+        return hour, end
+    part = PARTS_OF_DAY.get(match[1].lower(), "pm")
+    if part == "am":
+        return (0 if hour == 12 else hour), match.end()
+    if part == "night" and hour < 6:
+        return hour, match.end()
+    return (hour + 12 if hour < 12 else hour), match.end()
+
+
+def _timed(
+    scan: Scan, at: int, end: int, hour: int, minute: int = 0, second: int = 0
+) -> Found | None:
+    hour, end = _afternoon(scan.text, hour, end)
+    zone, name = _ZONE.match(scan.text, end), ""
+    if zone is not None:
+        name, end = zone["z"], zone.end()
+    key = time_key(hour, minute, second, name)
+    return None if key is None else (at, end, _TIME, key)
+
+
+def _clock(scan: Scan, at: int, match: Match) -> Found | None:
+    end = match.end()
+    for ending in scan.words.clock:
+        if scan.text[end + 1 : end + 1 + len(ending)].lower() == ending:
+            end += 1 + len(ending)
+    return _timed(scan, at, end, int(match["h"]), int(match["m"]), int(match["s"] or 0))
+
+
+def _dotted(scan: Scan, at: int, match: Match) -> Found | None:
+    return _timed(scan, at, match.end(), int(match[1]), int(match[2]))
+
+
+def _hour_sign(scan: Scan, at: int, match: Match) -> Found | None:
+    """15h30; 15h behind a word for "at"."""
+    if not match[2] and _before(scan.text, at) not in ("à", "às", "vers", "dès"):
+        return None
+    return _timed(scan, at, match.end(), int(match[1]), int(match[2] or 0))
+
+
+def _o_clock(scan: Scan, at: int, match: Match) -> Found | None:
+    """15 Uhr, a las 5 horas."""
+    text, german = scan.text, scan.words.language == "de"
+    told = german or _before(text, at) in ("à", "às", "las", "в", "vers")
+    hour = _hour_at(scan, at, match)
+    if hour is None or not told:
+        return None
+    behind = _BEHIND_HOUR.match(text, hour[1])
+    if behind is None or behind[1].lower() not in scan.words.clock:
+        return None
+    minute = _MINUTE.match(text, behind.end()) if german else None
+    if minute is not None:
+        return _timed(scan, at, minute.end(), hour[0], int(minute[1]))
+    return _timed(scan, at, behind.end(), hour[0])
+
+
+_BEHIND_HOUR = re.compile(r" ([^\W\d_]{3,6})(?!\w)")
+_OCLOCK = re.compile(r" ?o['’]?clock(?!\w)")
+
+
+def _hour_at(scan: Scan, at: int, match: Match) -> tuple[int, int] | None:
+    """Hour in figures or in words, and its end; in words only near what shows an hour."""
+    if match[0][:1].isdigit():
+        return (int(match[0]), match.end()) if int(match[0]) <= 24 else None
+    text = scan.text
+    if _CLOCK_NEAR.search(text, at, at + 40) is None and _before(text, at) not in _AT:
+        return None
+    number = words_at(text, at, scan.words)
+    if number is None or number.ordinal or not 0 < number.value <= 24:
+        return None
+    return int(number.value), number.end
+
+
+def _english_o_clock(scan: Scan, at: int, match: Match) -> Found | None:
+    hour = _hour_at(scan, at, match)
+    behind = None if hour is None else _OCLOCK.match(scan.text, hour[1])
+    return None if hour is None or behind is None else _timed(scan, at, behind.end(), hour[0])
+
+
+def _hour_of_day(scan: Scan, at: int, match: Match) -> Found | None:
+    """5 pm, 9 in the morning."""
+    hour = _hour_at(scan, at, match)
+    if hour is None or scan.words.language == "de" or _afternoon(scan.text, *hour)[1] == hour[1]:
+        return None
+    return _timed(scan, at, hour[1], hour[0])
+
+
+def _hour_behind_at(scan: Scan, at: int, match: Match) -> Found | None:
+    hour = _hour_at(scan, at, match)
+    if hour is None or _before(scan.text, at) != "at" or not _AT_END.match(scan.text, hour[1]):
+        return None
+    return _timed(scan, at, hour[1], hour[0])
+
+
+def _romance_hour(scan: Scan, at: int, match: Match) -> Found | None:
+    hour, before = _hour_at(scan, at, match), (scan.words.language, _before(scan.text, at))
+    if hour is None or before not in (("es", "las"), ("it", "alle"), ("pt", "às")):
+        return None
+    return None if scan.unit(hour[1]) is not None else _timed(scan, at, hour[1], hour[0])
+
+
+def _named_hour(scan: Scan, at: int, match: Match) -> Found | None:
+    hour = scan.words.hours.get(match.group().lower())
+    return None if hour is None else (at, match.end(), _TIME, f"time:{hour:02d}:00")
+
+
+def _hour(word: str, scan: Scan) -> int | None:
+    value = int(word) if word.isdigit() else scan.words.numbers.get(word.lower())
+    return value if value is not None and 1 <= value <= 12 else None
+
+
+def _past(scan: Scan, at: int, match: Match) -> Found | None:
+    """English half past nine, quarter to ten; "five to ten people" is a range."""
+    hour, minute = _hour(match[3], scan), _PAST_MINUTES.get(match[1], 25)
+    if hour is None:
+        return None
+    if match[2] == "to":
+        if minute in (5, 10, 20, 30) and _before(scan.text, at) != "at":
+            return None
+        hour, minute = hour - 1 or 12, 60 - minute
+    return _timed(scan, at, match.end(), hour, minute)
+
+
+def _halb(scan: Scan, at: int, match: Match) -> Found | None:
+    """German halb zehn, viertel nach neun."""
+    hour, kind = _hour(match[2], scan), match[1].lower()
+    if hour is None:
+        return None
+    end = match.end() + (4 if scan.text[match.end() :][:4].lower() == " uhr" else 0)
+    hour = hour if kind == "viertel nach" else hour - 1 or 12
+    return _timed(scan, at, end, hour, _HALF_MINUTES[kind])
+
+
+_WORD = r"[^\W\d_]{1,60}"
+_HOUR = r"(?:[0-9]{1,2}(?![0-9.:,][0-9]|[0-9])|(?=[^\W\d_]))"
+_IGNORE = re.IGNORECASE
+CLOCK = re.compile(
+    r"(?P<h>[01]?\d|2[0-4])[:：](?P<m>[0-5]\d)(?:[:：](?P<s>[0-5]\d))?(?![:\d])", re.ASCII
+)
+ISO_DATE = re.compile(
+    r"(?P<y>[12]\d{3})(?P<sep>[-/.])(?P<m>\d{1,2})(?:(?P=sep)(?P<d>\d{1,2}))?"
+    r"(?:(?:T| (?=\d{2}:\d{2}))(?P<H>\d{2}):(?P<M>\d{2})(?::(?P<S>\d{2})(?:\.\d{1,9})?)?"
+    r"(?P<z>Z|[+-]\d{2}:?\d{2})?)?(?![\w-])",
+    re.ASCII,
+)
+FIGURE_ROWS: tuple[Row, ...] = (
+    row("ISO dates", "0", ISO_DATE, _iso_date),
+    row("dates in figures", "0", re.compile(r"(?P<a>\d{1,2})(?P<sep>[./-])(?P<b>\d{1,2})(?P=sep)"
+        r"(?P<y>(?:[12]\d)?\d{2})(?![\w-])", re.ASCII), _other_date),
+    row("clock", "0", CLOCK, _clock),
+    row("clock with a point", "0", re.compile(r"([01]?\d|2[0-3])\.([0-5]\d)(?=(?: ?[ap]\.?m\b| "
+        r"(?:uhr|h)\b))(?: uhr)?", _IGNORE), _dotted),
+    row("15h30", "0", r"([01]?\d|2[0-3]) ?h(?: ?([0-5]\d))?(?!\w)", _hour_sign, "fr pt"),
+)  # fmt: skip
+HOUR_ROWS: tuple[Row, ...] = (
+    row("hours with their word", "0 a", _HOUR, _o_clock, "de fr es pt it ru"),
+    row("o'clock", "0 a", _HOUR, _english_o_clock),
+    row("hours of a part of the day", "0 a", _HOUR, _hour_of_day),
+    row("at an hour", "0 a", _HOUR, _hour_behind_at, "en"),
+    row("at an hour, Romance", "0 a", _HOUR, _romance_hour, "es it pt"),
+)
+
+
+# --- Chinese, Japanese, Korean ------------------------------------------------------------------
+
+_CJK_MONTH = re.compile(r" ?([0-9]{1,2}|[一二三四五六七八九十]{1,2}) ?[月월](?![间間])")
+_CJK_DAY = re.compile(r" ?([0-9]{1,2}|[一二三四五六七八九十廿卅]{1,3}) ?[日号號일]")
+_YEAR_QUARTER = re.compile(r"の?第?([1-4一二三四])(?:四半期|季度)")
+_DAY_OF_MONTH = re.compile(
+    r"に(?![0-9一二三四五六七八九十]{1,3}[回度個本杯錠時])|[（(]?[月火水木金土日]曜"
+)
+_HOUR_MINUTE = re.compile(
+    r" ?(?:([0-9]{1,2}|[零一二三四五六七八九十]{1,3}) ?(?:分(?!之|の)|분)|(半|반)|([一三])刻|"
+    r"([0-9]{2}|[一二三四五]十[一二三四五六七八九]?|零[一-九])(?![0-9]))"
+)
+
+
+def _from_year(scan: Scan, at: int, end: int, year: int) -> Found | None:
+    text = scan.text
+    month = _CJK_MONTH.match(text, end)
+    if month is None:
+        quarter = _YEAR_QUARTER.match(text, end)
+        if quarter is not None:
+            return at, quarter.end(), _DATE, f"date:{year}-Q{small(quarter[1])}"
+        return at, end, _DATE, f"date:{year:04d}"
+    day = _CJK_DAY.match(text, month.end())
+    key = date_key(year, small(month[1]), None if day is None else small(day[1]))
+    return _dated(at, month.end() if day is None else day.end(), key)
+
+
+def _cjk_year(scan: Scan, at: int, number: Number, match: Match) -> Found | None:
+    value, end = number.value, match.end()
+    if value.denominator != 1:
+        return None
+    whole = 1000 <= value < 3000 and scan.text[end : end + 1] not in tuple("前間间后後")
+    if not whole and not (0 <= value < 100 and _CJK_MONTH.match(scan.text, end)):
+        return None
+    return _from_year(scan, at, end, int(value) + (2000 if value < 100 else 0))
+
+
+def _cjk_month(scan: Scan, at: int, number: Number, match: Match) -> Found | None:
+    value = number.value
+    if value.denominator != 1 or not 1 <= value <= 12:
+        return None
+    day = _CJK_DAY.match(scan.text, match.end())
+    if day is not None:
+        return _dated(at, day.end(), date_key(None, int(value), small(day[1])))
+    return at, match.end(), _DATE, f"date:month:{int(value)}"
+
+
+def _cjk_day(scan: Scan, at: int, number: Number, match: Match) -> Found | None:
+    """N日: a day of the month or a number of days, by what stands around it."""
+    value, end, text = number.value, match.end(), scan.text
+    if value.denominator != 1 or not 1 <= value <= 31:
+        return None
+    ago = AGO.match(text, end)
+    if ago is not None:
+        return at, ago.end(), _DATE, span_key(value * 86400, "s", ago_sign(ago))
+    of_month = _DAY_OF_MONTH.match(text, end) or "月" in text[max(0, at - 3) : at]
+    if scan.words.language != "ja" or of_month:
+        return at, end, _DATE, f"date:day:{int(value)}"
+    return at, end, PieceType.QUANTITY, quantity_key(value, units.DAY)
+
+
+def _cjk_quarter(_scan: Scan, at: int, number: Number, match: Match) -> Found | None:
+    if number.value.denominator != 1 or not 1 <= number.value <= 4:
+        return None
+    return at, match.end(), _DATE, f"date:Q{int(number.value)}"
+
+
+def _quarter_before(scan: Scan, at: int, match: Match) -> Found | None:
+    """第3季度, 제2분기, 第四四半期: whose last sign is one of the number's."""
+    text, number = scan.text, scan.number(match.end())
+    if number is None or number.key:
+        return None
+    quarter = _QUARTER_SIGN.match(text, number.end)
+    if quarter is not None:
+        return at, quarter.end(), _DATE, f"date:Q{number_key(number.value)}"
+    if text.startswith("四半期", number.end - 1) and number.end - at > 2:
+        top = Scan(text[at + 1 : number.end - 1], scan.rules).number(0)
+        if top is not None:
+            return at, number.end + 2, _DATE, f"date:Q{number_key(top.value)}"
+    return None
+
+
+_QUARTER_SIGN = re.compile("四半期|季度|분기")
+
+
+def _era(scan: Scan, at: int, _match: Match) -> Found | None:
+    text, words, start = scan.text, scan.words, at + 2
+    number = Number(F(1), start + 1) if text.startswith("元年", start) else scan.number(start)
+    if number is None or number.value.denominator != 1 or not 0 < number.value < 100:
+        return None
+    if text[number.end : number.end + 1] != "年":
+        return None
+    year = words.eras[text[at:start]] + int(number.value)
+    return _from_year(scan, at, number.end + 1, year)
+
+
+def _cjk_relative(scan: Scan, at: int, _match: Match) -> Found | None:
+    """明日, 来週の月曜日, 下周三, 每周一."""
+    text, words = scan.text, scan.words
+    word = longest(text, at, words.heads) or ""
+    end, key = at + len(word), words.relative[word]
+    prefix = key[:-1]
+    if key[-1] == "w" and prefix:
+        next_at = end + (text[end : end + 1] in ("の", " "))
+        day = longest(text, next_at, words.weekdays)
+        named = "一二三四五六日天".find(text[end : end + 1]) if end < len(text) else -1
+        if day is not None:
+            end, key = next_at + len(day), f"{prefix}weekday:{words.weekdays[day]}"
+        elif words.language == "zh" and named >= 0:
+            end, key = end + 1, f"{prefix}weekday:{min(named + 1, 7)}"
+    return at, end, _DATE, f"date:{'' if key.startswith('every') else 'relative:'}{key}"
+
+
+def _cjk_weekday(scan: Scan, at: int, _match: Match) -> Found | None:
+    words = scan.words
+    head = longest(scan.text, at, words.heads) or ""
+    if len(head) == 2 and scan.text[at - 1 : at] in ("一", "两", "每", "几"):
+        return None
+    return at, at + len(head), _DATE, f"date:weekday:{words.weekdays[head]}"
+
+
+def _at_clock(_scan: Scan, at: int, match: Match) -> Found:
+    hour, minute, second = int(match["h"]), int(match["m"]), int(match["s"] or 0)
+    return at, match.end(), _TIME, time_key(hour, minute, second) or ""
+
+
+def _o_clock_sign(scan: Scan, at: int, match: Match) -> Found | None:
+    hour, end = small(match.group()), match.end()
+    return _with_minutes(scan, at, end, hour) if hour <= 24 else None
+
+
+def _korean_hour(scan: Scan, at: int, _match: Match) -> Found | None:
+    name = longest(scan.text, at, scan.words.hours)
+    return None if name is None else _with_minutes(scan, at, at + len(name), scan.words.hours[name])
+
+
+def _with_minutes(scan: Scan, at: int, end: int, hour: int) -> Found | None:
+    pattern = scan.words.o_clock
+    mark = None if pattern is None else pattern.match(scan.text, end)
+    if mark is None:
+        return None
+    end, minute = mark.end(), 0
+    match = _HOUR_MINUTE.match(scan.text, end)
+    if match is not None and not (match[4] and "点" not in mark.group()):
+        minute = (
+            30 if match[2] else 15 * small(match[3]) if match[3] else small(match[1] or match[4])
+        )
+        end = match.end()
+    key = time_key(hour, minute)
+    return None if key is None else (at, end, _TIME, key)
+
+
+def _in_period(scan: Scan, at: int, _match: Match) -> Found | None:
+    """午後3時, 下午三点半, 오전 9시: an hour behind its part of the day."""
+    text, head = scan.text, longest(scan.text, at, scan.words.heads) or ""
+    after = at + len(head)
+    found = scan.clock(after + text.startswith(" ", after))
+    if found is None:
+        return None
+    period, hour = scan.words.periods[head], int(found[3][5:7])
+    if period in ("pm", "noon") and hour < 12 and not (period == "noon" and hour > 3):
+        hour += 12
+    elif period in ("am", "night") and hour == 12:
+        hour = 0
+    return at, found[1], _TIME, f"time:{hour:02d}{found[3][7:]}"
+
+
+def _clock_of_number(scan: Scan, at: int, number: Number, _match: Match) -> Found | None:
+    negative = number.value < 0 or scan.text[at] == "-"
+    return None if number.value.denominator != 1 or negative else scan.clock(at)
+
+
+def _cjk_noon(_scan: Scan, at: int, match: Match) -> Found:
+    return at, match.end(), _TIME, "time:12:00"
+
+
+def _korean_clock(scan: Scan, at: int, _match: Match) -> Found | None:
+    return scan.clock(at)
+
+
+BEHIND: tuple[Row, ...] = (
+    row("years, CJK", "", " ?[年년]", _cjk_year, JZK),
+    row("months, CJK", "", " ?[月월](?![间間])", _cjk_month, JZK),
+    row("days, CJK", "", " ?[日일](?![間间目分曜])", _cjk_day, JZK),
+    row("quarters, CJK", "", " ?季度", _cjk_quarter, JZK),
+    row("hours, CJK", "", ALWAYS, _clock_of_number, JZK),
+)
+CLOCKS: tuple[Row, ...] = (
+    row("clock, CJK", "", CLOCK, _at_clock, JZK),
+    row(
+        "hours with their sign",
+        "",
+        "[0-9]{1,2}|[零〇一二两兩三四五六七八九十]{1,3}",
+        _o_clock_sign,
+        JZK,
+    ),
+    row("Korean hours", "", ALWAYS, _korean_hour, "ko"),
+)
+CJK_VALUES: tuple[Row, ...] = (
+    row("relative days, CJK", "relative", ALWAYS, _cjk_relative, JZK),
+    row("weekdays, CJK", "weekday", ALWAYS, _cjk_weekday, JZK),
+    row("hours behind a part of the day", "period", ALWAYS, _in_period, JZK),
+    row("eras", "era", ALWAYS, _era, "ja"),
+    row("quarters with their sign before", "字", "[第제]", _quarter_before, JZK),
+    row("noon, CJK", "字", "正午|정오", _cjk_noon, JZK),
+    row("Korean hours by themselves", "字", ALWAYS, _korean_clock, "ko"),
+)
+_QUARTERS = re.compile(
+    r"([qQ])([1-4])(?:[ /-]?'?((?:20)?\d\d))?(?!\w)|((?:20)\d\d)[ /-]?[qQ]([1-4])(?!\w)"
+)
+DAY_ROWS: tuple[Row, ...] = (
+    row("day and month", "0", _DAY, _day_month),
+    row("quarters", "0 a", _QUARTERS, _quarter),
+    row("decades", "0", r"((?:19|20)\d\d)s(?![\w:/]|[.,-]\d)", _decade),
+    row("years", "0", r"((?:19|20)\d\d)(?![\w:/]|[.,-]\d)", _year),
+    row("month and year", "a", _WORD, _month_year),
+    row("month and day", "a", _WORD, _month_day, "en"),
+    row("months", "a", _WORD, _month),
+    row("relative days", "a", re.compile(r"(?:the (?=day ))?([^\W\d_]+(?:['’-][^\W\d_]+)?"
+        r"(?: [^\W\d_]+){0,3})(?!\w)", _IGNORE), _relative),
+    row("shifted days", "a", re.compile(r"(next|last|this|every|each|previous|past|coming) "
+        r"([^\W\d_]{3,9})(?!\w)", _IGNORE), _shifted, "en"),
+    row("weekdays", "a", rf"({_WORD})(-feira)?", _weekday),
+    row("every weekday", "a", _WORD, _every_weekday),
+    row("hours with a name", "a", _WORD, _named_hour),
+    row("half past", "a", r"(half|(?:a )?quarter|five|ten|twenty(?:[ -]five)?) (past|to|after) "
+        r"([^\W\d_]{3,6}|\d{1,2})(?!\w)", _past, "en"),
+    row("halb", "a", re.compile(r"(halb|viertel (?:nach|vor)) ([^\W\d_]{3,6}|\d{1,2})(?!\w)", _IGNORE),
+        _halb, "de"),
+)  # fmt: skip
+AGO_ROWS: tuple[Row, ...] = (row("so long ago", "0 a", ALWAYS, _ago, "en"),)

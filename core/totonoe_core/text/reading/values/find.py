@@ -5,22 +5,45 @@ possible (03/04/2026), the key keeps the notation, so that nothing is made equal
 Every expression is bounded and what was read is skipped: the time is linear in the length.
 """
 
+# Rows and tables; a wide character counts as two columns.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
+from fractions import Fraction
+from functools import cache
 
 from totonoe_core.text.reading.model import PieceType
-from totonoe_core.text.reading.values import cjk as cjk_values
-from totonoe_core.text.reading.values import spaced as spaced_values
-from totonoe_core.text.reading.values.numbered import number_named
+from totonoe_core.text.reading.values import days, names, numbers, quantities
+from totonoe_core.text.reading.values.rows import Found, Groups, Rules, Scan, sign_of
+from totonoe_core.text.reading.values.units import number_key
+from totonoe_core.text.reading.values.words import CJK, HAN_SCALES, Words, longest, words_of
+
+GROUPS: Groups = {
+    "value": (
+        *names.FIRST, *days.FIGURE_ROWS, *days.HOUR_ROWS, *days.DAY_ROWS, *days.AGO_ROWS,
+        *names.WORDS, *quantities.WORD_VALUES, *names.MADE_NAMES, *names.MONEY,
+        *quantities.FIGURE_VALUES, *days.CJK_VALUES, *names.CJK, *quantities.CJK_VALUES,
+    ),
+    "made": names.MADE,
+    "number": numbers.NUMBERS,
+    "ending": numbers.ENDINGS,
+    "amount": numbers.AMOUNTS,
+    "behind": (
+        *quantities.BEHIND, *quantities.CJK_PARTS, *days.BEHIND, *quantities.CJK_BEHIND,
+    ),
+    "unit": quantities.UNITS,
+    "clock": days.CLOCKS,
+    "named": names.NAMED,
+}  # fmt: skip
+"""Every row, in the order in which the rows of a group are tried."""
 
 # 3.10 is not 3.1 where no unit says that it measures.
 _LIKE_A_VERSION = re.compile(r"\d{1,4}\.\d{1,3}0")
 _WIDTH = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)} | {0x3000: 0x20}
 _WIDTH |= {0x2212: 0x2D, 0xFFE5: 0xA5, 0x2010: 0x2D, 0x2011: 0x2D}
 # These mean something else in full width: 〜 ranges are read as they are.
-_CJK = frozenset(("ja", "zh", "ko"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +54,12 @@ class Value:
     end: int
     type: PieceType
     key: str
+
+
+@cache
+def rules_of(language: str) -> Rules:
+    """Return the rows of a language; they are put together on first use."""
+    return Rules(language, GROUPS)
 
 
 def find_values(text: str, language: str) -> tuple[Value, ...]:
@@ -48,16 +77,158 @@ def find_values(text: str, language: str) -> tuple[Value, ...]:
     tuple of Value
         Ascending, not overlapping. Offsets are those of `text`.
     """
+    return find_by(rules_of(language), text)
+
+
+def find_by(rules: Rules, text: str) -> tuple[Value, ...]:
+    """Values of a text by given rows, as `find_values`."""
     plain = text if text.isascii() else text.translate(_WIDTH)
-    scan = cjk_values.scan if language in _CJK else spaced_values.scan
-    return tuple(_named(plain, Value(*found)) for found in scan(plain, language))
+    scan = Scan(plain, rules)
+    found = _cjk(scan) if rules.words.language in CJK else _spaced(scan)
+    return tuple(Value(*_named(scan, value)) for value in found)
 
 
-def _named(text: str, value: Value) -> Value:
-    """Return a number that names a thing as an identifier; any other value as it is."""
-    if value.type is not PieceType.NUMBER:
-        return value
-    key = number_named(text, value.start, value.end, value.key)
-    if key is None and _LIKE_A_VERSION.fullmatch(text, value.start, value.end):
-        return Value(value.start, value.end, PieceType.NUMBER, text[value.start : value.end])
-    return value if key is None else Value(value.start, value.end, PieceType.IDENTIFIER, key)
+def _named(scan: Scan, found: Found) -> Found:
+    if found[2] is not PieceType.NUMBER:
+        return found
+    start, end, kind, key = value = names.named(scan, found)
+    if value is found and _LIKE_A_VERSION.fullmatch(scan.text, start, end):
+        key = scan.text[start:end]
+    return start, end, kind, key
+
+
+# --- With spaces between words -----------------------------------------------------------------
+
+# A word that touches nothing of which names are made, as the group; else where a value may begin.
+_NEXT = re.compile(
+    r"""(?:(?<![^\W\d])|(?=[½¼¾⅓⅔⅛⅜⅝⅞]))([^\W\d_]{1,60})(?=[\s,;!?)'’"]|\.?(?:\s|\Z))"""
+    r"""|(?<!\w)['"`“„«‹「『《〈‘]|(?:US)?[$€£¥₩₹₽₿](?=\s?\d)|(?<![\w.])[-+#~./$]{1,3}(?=[A-Za-z0-9_])"""
+    r"""|\d|[½¼¾⅓⅔⅛⅜⅝⅞]|(?<![^\W\d])[^\W\d]|(?<!\S)\*(?=[*./\s])"""
+)
+_CAMEL = re.compile(r"[a-z]{2,60}[A-Z][a-z]")
+_WORD = re.compile(r"[^\W\d_]{1,60}")
+# English articles begin a value only before these.
+_ARTICLES = frozenset(("a", "an", "the"))
+_ARTICLE_VALUE = re.compile(
+    r"\w+ (?:hundred|thousand|million|billion|dozen|half|third|quarter|tenth|fifth|hour|minute|"
+    r"week|month|year|kilo|mile|lit(?:re|er)|fortnight|decade|century|day)",
+    re.IGNORECASE,
+)
+_REST = re.compile(r"[^\W\d_]{1,4000}|\w{1,4000}")
+
+
+def _spaced(scan: Scan) -> Iterator[Found]:
+    text, starts, at = scan.text, scan.words.starts, 0
+    while at < len(text):
+        for match in _NEXT.finditer(text, at):
+            name = match[1]
+            if name:
+                lower = name.lower()
+                begins = lower in starts and (
+                    lower not in _ARTICLES or _ARTICLE_VALUE.match(text, match.start())
+                )
+                if not begins:
+                    if lower != name and _CAMEL.match(name):
+                        yield *match.span(), PieceType.IDENTIFIER, name
+                    continue
+            at = match.start()
+            found = latin_value(scan, at)
+            if found is not None:
+                yield found
+                at = found[1]
+            else:
+                rest = _REST.match(text, at)
+                at = rest.end() if rest else at + 1
+            break
+        else:
+            return
+
+
+def latin_value(scan: Scan, at: int) -> Found | None:
+    """Value that begins at a place; a word that begins none may be a made name."""
+    first = sign_of(scan.text[at])
+    if first == "a":
+        word = _WORD.match(scan.text, at)
+        if word is None or word.group().lower() not in scan.words.starts:
+            first = "_"
+    found: Found | None = scan.first(scan.rules.values[first], at)
+    return found
+
+
+# --- Chinese, Japanese, Korean -------------------------------------------------------------------
+
+_LATIN = re.compile("[A-Za-z_]{1,4000}|[0-9]{1,4000}")
+
+
+@cache
+def _search(language: str) -> re.Pattern[str]:
+    starts = re.escape("".join(sorted(words_of(language).starts)))
+    return re.compile(
+        rf"""(?<![A-Za-z0-9_])['"`“„«‹]|[「『《〈‘]|(?:US)?[$€£¥₩₹₽₿](?=\s?\d)"""
+        rf"""|(?<![A-Za-z0-9_.])[-+#~./$]{{1,3}}(?=[A-Za-z0-9_])|[0-9½¼¾⅓⅔]|(?<![A-Za-z_])[A-Za-z_]|[{starts}]"""
+    )
+
+
+def _cjk(scan: Scan) -> Iterator[Found]:
+    text, language = scan.text, scan.words.language
+    latin, search, at = Scan(text, scan.rules.latin), _search(language).search, 0
+    while (match := search(text, at)) is not None:
+        at = match.start()
+        sign = text[at]
+        found: Found | None
+        if "0" <= sign <= "9" or sign in "½¼¾⅓⅔-":
+            found = latin_value(latin, at)
+            if found is None or found[2] in (PieceType.NUMBER, PieceType.QUANTITY):
+                found = scan.value(at)
+        elif sign.isascii() or sign_of(sign) in "q$":
+            found = latin_value(latin, at)
+            if found is not None and found[2] is PieceType.QUANTITY:
+                found = _money(found, text, language)
+        else:
+            found, at = _character(scan, at)
+        if found is not None:
+            yield found
+            at = found[1]
+        elif at == match.start():
+            rest = _LATIN.match(text, at)
+            at = rest.end() if rest else at + 1
+
+
+def _money(found: Found, text: str, language: str) -> Found:
+    """US$3万: the scale behind a figure with a currency sign; ¥ in Chinese."""
+    start, end, kind, key = found
+    if key.endswith(" JPY") and language == "zh":
+        key = key.removesuffix("JPY") + "CNY"
+    scale = HAN_SCALES.get(text[end : end + 1])
+    if scale is not None and text[start] in "$¥€£₩US":
+        value, _, base = key.partition(" ")
+        return start, end + 1, kind, f"{number_key(Fraction(value) * scale)} {base}"
+    return start, end, kind, key
+
+
+def _character(scan: Scan, at: int) -> tuple[Found | None, int]:
+    """Value that begins with a character of the language, and where to go on without one."""
+    text, words = scan.text, scan.words
+    head = longest(text, at, words.heads) or ""
+    group = words.heads.get(head, "")
+    if group == "relative":
+        return scan.first(scan.rules.values[group], at), at
+    if group == "skip" and not _after_all(text, at + len(head), head, words):
+        return None, at + len(head)
+    for length in (2, 3):
+        if at >= length - 1 and text[at + 1 - length : at + 1] in words.tails:
+            return None, at + 1
+    if group in ("weekday", "rate", "period", "era"):
+        found = scan.first(scan.rules.values[group], at)
+        if found is not None or group in ("period", "era"):
+            return found, at if found is not None else at + len(head)
+    found = scan.first(scan.rules.values["字"], at)
+    if found is None:
+        run = None if text[at] in "半第" else numbers.HAN_RUN.match(text, at)
+        return None, run.end() if run else at + 1
+    return found, at
+
+
+def _after_all(text: str, end: int, head: str, words: Words) -> bool:
+    """Whether a word without a number has one here: 十分間, 一点半, 一度目."""
+    return text[end : end + 1] in words.after_all.get(head, ())

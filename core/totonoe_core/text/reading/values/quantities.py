@@ -1,0 +1,531 @@
+"""What stands behind a number: its unit, a range, a rate, a counter; and the bare number."""
+
+# Rows and tables; a wide character counts as two columns.
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+
+from totonoe_core.text.reading.model import PieceType
+from totonoe_core.text.reading.values import units
+from totonoe_core.text.reading.values.numbers import AND_PART
+from totonoe_core.text.reading.values.rows import (
+    ALWAYS,
+    JZK,
+    Found,
+    Number,
+    Row,
+    Scan,
+    row,
+    sign_of,
+)
+from totonoe_core.text.reading.values.units import Unit, number_key, per, quantity_key, span_key
+from totonoe_core.text.reading.values.words import ORDINAL_UNITS, longest
+
+F = Fraction
+_NUMBER, _QUANTITY = PieceType.NUMBER, PieceType.QUANTITY
+Measured = tuple[Unit, int]
+Match = re.Match[str]
+
+# --- Units: make returns the unit and its end ------------------------------------------------
+
+_RATE = re.compile(
+    r"(?: ?/ ?| per | a | an | pro | par | por | al | в | each | every )([^\W\d_]{1,12})(?!\w)"
+)
+_RATE_BASES = frozenset(("s", "month", "m", "l", "kg", "m²", "m³"))
+
+
+def _timely(scan: Scan, word: str) -> Unit | None:
+    return scan.words.units.get(word.lower()) or units.SYMBOLS.get(word)
+
+
+def rate_at(scan: Scan, unit: Unit, end: int) -> Measured:
+    """The unit over the one that follows ("per month", "/h", "a day"), or itself."""
+    rate = _RATE.match(scan.text, end)
+    other = None if rate is None else _timely(scan, rate[1])
+    if rate is None or other is None or other.base not in _RATE_BASES:
+        return unit, end
+    return per(unit, other), rate.end()
+
+
+def _degrees(_scan: Scan, _at: int, match: re.Match[str]) -> Measured:
+    return (units.FAHRENHEIT if match[1][0] in "fF" else units.CELSIUS), match.end()
+
+
+def _percent(_scan: Scan, _at: int, match: re.Match[str]) -> Measured:
+    return units.PERCENT, match.end()
+
+
+def _symbol(scan: Scan, at: int, match: re.Match[str]) -> Measured | None:
+    name = match[1]
+    unit = units.SYMBOLS.get(name)
+    if unit is None and not name.isupper():
+        unit = units.LOWER_SYMBOLS.get(name.lower())
+    if unit is None or (scan.text[at] in " -" and name in units.GLUED):
+        return None
+    return rate_at(scan, unit, match.end())
+
+
+def _unit_word(scan: Scan, _at: int, match: re.Match[str]) -> Measured | None:
+    unit = scan.words.units.get(match[2].lower())
+    if unit is None:
+        return None
+    if match[1]:
+        power = 2 if match[1][0] == "s" else 3
+        unit = Unit(unit.base + "²³"[power - 2], unit.factor**power)
+    return rate_at(scan, unit, match.end())
+
+
+def _cjk_word(scan: Scan, _at: int, match: re.Match[str]) -> Measured | None:
+    name = longest(scan.text, match.end(), scan.words.units)
+    return None if name is None else (scan.words.units[name], match.end() + len(name))
+
+
+def _cjk_symbol(scan: Scan, _at: int, match: re.Match[str]) -> Measured | None:
+    unit = units.SYMBOLS.get(match[1])
+    if unit is None:
+        top, _, bottom = match[1].partition("/")
+        over, under = units.SYMBOLS.get(top), units.SYMBOLS.get(bottom)
+        return None if over is None or under is None else (per(over, under), match.end())
+    if match[1] in "¥￥" and scan.words.language == "zh":
+        unit = Unit("CNY")
+    return unit, match.end()
+
+
+UNITS: tuple[Row, ...] = (
+    row("degrees", "", re.compile(r" ?(?:degrees? |°)?(celsius|centigrade|fahrenheit)(?!\w)",
+                                  re.IGNORECASE), _degrees),
+    row("per cent", "", re.compile(r" (?:per cent|por ciento|por cento|pour cent|per cento)(?!\w)",
+                                   re.IGNORECASE), _percent),
+    row("unit symbols", "", r"(?: {1,2}|-)?((?:US)?[$€£¥₩₹₽]|[%％‰]|[°℃℉][CF]?|"
+        r"[^\W\d_]{1,5}[²³23]?(?:[·*]m)?)(?![\w])", _symbol),
+    row("unit words", "", r"(?: {1,2}|-)?((?:square|cubic) )?([^\W\d_]{1,20})(?![\w])", _unit_word),
+    row("unit words, CJK", "", " ?", _cjk_word, JZK),
+    row("unit symbols, CJK", "", r" ?((?:US)?[$€£¥₩]|[%％‰]|[°℃℉][CF]?|"
+        r"[A-Za-zµμΩ]{1,4}(?:/[a-z]{1,3})?[²³]?|[㎏㎞㎝㎜㎡])(?![A-Za-z0-9_])", _cjk_symbol, JZK),
+)  # fmt: skip
+
+
+# --- Numbers and what is behind them, with spaces between words -------------------------------
+
+_COMPARED = re.compile(
+    r" (?:faster|slower|more|less|as|larger|bigger|higher|smaller|better|the|cheaper|lower)(?!\w)"
+)
+_TO = re.compile(r" ?[-–—~〜～] ?| ([^\W\d_]{1,7}) ")
+# "Python 3.10" is no 3.1: a decimal after a name is a version.
+_DECIMAL = re.compile(r"\d{1,4}\.\d{1,4}(?![\w.]|,\d)", re.ASCII)
+_NAME_BEFORE = re.compile(r"(?<!\w)[A-Z][\w+#]* ?\Z")
+_BEFORE = re.compile(r"([^\W\d_]{1,12})[ -]\Z")
+_BEHIND = re.compile(r"(?: ([^\W\d_]{1,12}))?")
+_PARTY = re.compile("[ -]part(?:y|ies)")
+_MORE = re.compile(r"(?:,? (?:and |und |et |y |e )?|,|(?<=[a-z]))(?=[0-9])")
+_TIMES = {"once": 1, "twice": 2, "thrice": 3}
+
+
+def _times(scan: Scan, at: int, match: re.Match[str]) -> Found | None:
+    """Twice as fast, twice a day; "once the server is up" is no number."""
+    times, end = _TIMES[match[1].lower()], match.end()
+    if times > 1 and _COMPARED.match(scan.text, end):
+        return at, end, _QUANTITY, f"{times} x"
+    rate = _RATE.match(scan.text, end)
+    other = None if rate is None else scan.words.units.get(rate[1].lower())
+    if rate is not None and other is not None:
+        return at, rate.end(), _QUANTITY, quantity_key(F(times), per(units.TIMES, other))
+    return None if times == 1 else (at, end, _QUANTITY, quantity_key(F(times), units.TIMES))
+
+
+def _hours_minutes(_scan: Scan, at: int, match: re.Match[str]) -> Found:
+    return at, match.end(), _QUANTITY, f"{int(match[1]) * 3600 + int(match[2]) * 60} s"
+
+
+def _ordinal(scan: Scan, at: int, _match: re.Match[str]) -> Found | None:
+    number = scan.amount(at)
+    if number is None or not number.ordinal or (number.in_words and _no_ordinal(scan, at, number)):
+        return None
+    return at, number.end, _NUMBER, f"no.{number_key(number.value)}"
+
+
+def _no_ordinal(scan: Scan, at: int, number: Number) -> bool:
+    """Whether an ordinal in words is another word: "per second", "third-party", "at first"."""
+    text, end = scan.text, number.end
+    surface = text[at:end].lower()
+    if scan.words.language != "en":
+        return surface in scan.words.not_alone
+    before = _BEFORE.search(text[max(0, at - 14) : at])
+    word = before[1].lower() if before is not None else ""
+    if surface == "second" and word in ("per", "each", "every", "one", "a", "split"):
+        after = _BEHIND.match(text, end)
+        return word != "a" or after is None or after[1] is None
+    if surface == "third" and _PARTY.match(text, end):
+        return True
+    return surface == "first" and (word == "at" or text[end : end + 1] == ",")
+
+
+def _figure(scan: Scan, at: int, _match: re.Match[str]) -> Found | None:
+    """A number that is no ordinal, with what is behind it."""
+    number = scan.amount(at)
+    return None if number is None or number.ordinal else scan.behind(at, number)
+
+
+def _range(scan: Scan, at: int, number: Number, _match: Match) -> Found | None:
+    """Range from a number to a greater one: 3-5 days, 3 to 5, 10 % to 20 %."""
+    text, first = scan.text, scan.unit(number.end)
+    match = _TO.match(text, number.end if first is None else first[1])
+    if match is None or number.key:
+        return None
+    if match[1].lower() not in scan.words.to if match[1] else number.in_words:
+        return None
+    last = scan.number(match.end())
+    if last is None or last.ordinal or last.key or (not match[1] and last.value <= number.value):
+        return None
+    if text[last.end : last.end + 1] in ("-", ":") and text[last.end + 1 : last.end + 2].isdigit():
+        return None
+    return _between(at, number, last, first, scan.unit(last.end), last.end)
+
+
+def _between(
+    at: int, number: Number, last: Number,
+    first: Measured | None, second: Measured | None, end: int,
+) -> Found | None:  # fmt: skip
+    """The range between two numbers, with the unit of the second or of both."""
+    if first is not None and (second is None or second[0].base != first[0].base):
+        return None
+    if second is None:
+        return at, end, _NUMBER, f"{number_key(number.value)}..{number_key(last.value)}"
+    unit = second[0]
+    low = number.value * (first[0] if first is not None else unit).factor
+    key = f"{number_key(low)}..{number_key(last.value * unit.factor)} {unit.base}"
+    return at, second[1], _QUANTITY, key
+
+
+def _quantity(scan: Scan, at: int, number: Number, _match: Match) -> Found | None:
+    measured = scan.unit(number.end)
+    if measured is None:
+        return None
+    unit, end = measured
+    if number.key and not number.key.isdigit():
+        return at, end, _QUANTITY, f"{number.key} {number_key(unit.factor)} {unit.base}"
+    value, end = _more(scan, number.value * unit.factor + unit.offset, unit, end)
+    return at, end, _QUANTITY, f"{number_key(value)} {unit.base}"
+
+
+def _more(scan: Scan, value: Fraction, unit: Unit, end: int) -> tuple[Fraction, int]:
+    """Add the smaller parts of a quantity: 1 h 30 min, 5 feet 3 inches, an hour and a half."""
+    half = AND_PART.match(scan.text, end)
+    if half is not None and unit.base in units.TIME_SPANS:
+        return value + unit.factor * (F(1, 4) if half[1] == "quarter" else F(1, 2)), half.end()
+    if unit.base not in ("s", "month", "m", "kg") or unit.offset:
+        return value, end
+    for _ in range(3):
+        join = _MORE.match(scan.text, end)
+        number = None if join is None else scan.number(join.end())
+        measured = None if number is None else scan.unit(number.end)
+        if number is None or measured is None:
+            break
+        other, other_end = measured
+        if other.base != unit.base or other.factor >= unit.factor:
+            break
+        value, end, unit = value + number.value * other.factor, other_end, other
+    return value, end
+
+
+def _counted_rate(scan: Scan, at: int, number: Number, match: Match) -> Found | None:
+    """40 requests per minute."""
+    counted, other = units.COUNTED.get(match[1]), _timely(scan, match[2])
+    if counted is None or other is None or other.base not in units.TIME_SPANS:
+        return None
+    return at, match.end(), _QUANTITY, quantity_key(number.value, per(Unit(counted), other))
+
+
+def _version(scan: Scan, at: int, number: Number, _match: Match) -> Found | None:
+    text = scan.text
+    if not _DECIMAL.match(text, at) or not _NAME_BEFORE.search(text[max(0, at - 24) : at]):
+        return None
+    return at, number.end, PieceType.VERSION, f"v{text[at : number.end]}"
+
+
+def _number(scan: Scan, at: int, number: Number, _match: Match) -> Found | None:
+    if number.in_words and _no_number(scan, at, number.end):
+        return None
+    return at, number.end, _NUMBER, number.key or number_key(number.value)
+
+
+def _no_number(scan: Scan, at: int, end: int) -> bool:
+    """Whether a number word is another word here: pronoun, article, noun."""
+    words, text = scan.words, scan.text
+    surface = text[at:end].lower()
+    if surface in words.not_alone:
+        return True
+    if surface not in words.one:
+        return False
+    if not words.not_before:
+        return True
+    before = _BEFORE.search(text[max(0, at - 14) : at])
+    if before is not None and before[1].lower() in words.not_before:
+        return True
+    after = _BEHIND.match(text, end)
+    return after is None or after[1] is None or after[1].lower() in words.not_behind
+
+
+# --- Chinese, Japanese, Korean -----------------------------------------------------------------
+
+_CJK_TO = re.compile(r" ?[-–—~〜～] ?|到|至")
+_NO_LAST = re.compile("[月号-]")
+AGO = re.compile(r" ?(?:(?:以|之)?(前|后|後)|(전|후|뒤))(?!半)")
+_HALF_MORE = re.compile("[半반](?![分年月天日])")
+_CJK_RATE = re.compile(r"(?:每| ?/ ?|毎)(小时|秒钟?|分钟|時間?|分|秒|天|日|月|年)")
+
+
+def _of_hundred(scan: Scan, at: int, match: Match) -> Found | None:
+    number = scan.number(match.end())
+    if number is None:
+        return None
+    return at, number.end, _QUANTITY, f"{number_key(number.value)} %"
+
+
+def _part(scan: Scan, at: int, number: Number, match: Match) -> Found | None:
+    top = scan.number(match.end())
+    if top is None or not number.value:
+        return None
+    part = top.value / number.value
+    if scan.words.language == "zh" and (part * 100).denominator == 1:
+        # Three of four are 75 %.
+        return at, top.end, _QUANTITY, f"{number_key(part * 100)} %"
+    return at, top.end, _NUMBER, number_key(part)
+
+
+def _slash(_scan: Scan, at: int, number: Number, match: Match) -> Found | None:
+    if number.value.denominator != 1:
+        return None
+    if 0 < number.value < int(match[1]) <= 16:
+        return at, match.end(), _NUMBER, number_key(number.value / int(match[1]))
+    return at, match.end(), _NUMBER, f"{number.value}/{match[1]}"
+
+
+def _ordinal_ending(_scan: Scan, at: int, number: Number, match: Match) -> Found:
+    unit = ORDINAL_UNITS.get(match[1] or "", "")
+    return at, match.end(), _NUMBER, f"no.{number_key(number.value)}{' ' if unit else ''}{unit}"
+
+
+def _ordinal_number(scan: Scan, at: int, number: Number, match: Match) -> Found | None:
+    if longest(scan.text, number.end, scan.words.units) is not None:
+        return None
+    return at, match.end(), _NUMBER, f"no.{number_key(number.value)}"
+
+
+def _ordinal_before(scan: Scan, at: int, match: Match) -> Found | None:
+    """第3, 第三次, 제3회: what it counts belongs to it."""
+    text, number = scan.text, scan.number(match.end())
+    if number is None or number.key:
+        return None
+    end = number.end
+    name = longest(text, end, ORDINAL_UNITS)
+    counter = longest(text, end, scan.words.counters)
+    if name is not None:
+        end += len(name)
+    elif counter is not None and counter != "人":
+        end += len(counter)
+    elif text[end : end + 1] in ("号", "號", "番", "位", "名"):
+        end += 1
+    end += text.startswith("目", end)
+    unit = "" if name is None else f" {ORDINAL_UNITS[name]}"
+    return at, end, _NUMBER, f"no.{number_key(number.value)}{unit}"
+
+
+def _cjk_range(scan: Scan, at: int, number: Number, _match: Match) -> Found | None:
+    text, ja, first = scan.text, scan.words.language == "ja", scan.unit(number.end)
+    middle = _CJK_TO.match(text, number.end if first is None else first[1])
+    last = None if middle is None else scan.number(middle.end())
+    if middle is None or last is None or last.key or last.value <= number.value:
+        return None
+    behind = text[last.end : last.end + 1]
+    clock = scan.clock(middle.end())
+    if clock or _NO_LAST.match(behind) or (behind == "日" and not ja):
+        return None
+    second = scan.unit(last.end)
+    if second is None and behind == "日":
+        second = units.DAY, last.end + 1
+    end = last.end + len(longest(text, last.end, scan.words.counters) or "")
+    return _between(at, number, last, first, second, end)
+
+
+def _and_half(scan: Scan, at: int, number: Number, match: Match) -> Found | None:
+    """一个半小时, 两个半月."""
+    unit = scan.unit(match.end())
+    if unit is None and scan.text.startswith("月", match.end()):
+        unit = units.MONTH, match.end() + 1
+    if unit is None:
+        return None
+    return at, unit[1], _QUANTITY, quantity_key(number.value + F(1, 2), unit[0])
+
+
+def _minutes_and_half(_scan: Scan, at: int, number: Number, match: Match) -> Found:
+    """A minute and a half; 分 alone counts points."""
+    return at, match.end(), _QUANTITY, quantity_key(number.value + F(1, 2), units.MINUTE)
+
+
+def _cjk_quantity(scan: Scan, at: int, number: Number, _match: Match) -> Found | None:
+    measured = scan.unit(number.end)
+    if measured is None:
+        return None
+    unit, end = measured
+    if ".." in number.key:
+        low, high = (number_key(F(digit) * unit.factor) for digit in number.key.split(".."))
+        return at, end, _QUANTITY, f"{low}..{high} {unit.base}"
+    total, end = _cjk_more(scan, number.value * unit.factor + unit.offset, unit, end)
+    if (ago := AGO.match(scan.text, end)) is not None and unit.base in units.TIME_SPANS:
+        return at, ago.end(), PieceType.DATE, span_key(total, unit.base, ago_sign(ago))
+    if (rate := _CJK_RATE.match(scan.text, end)) is not None:
+        under = units.RATES[rate[1][0]]
+        key = f"{number_key(total / under.factor)} {unit.base}/{under.base}"
+        return at, rate.end(), _QUANTITY, key
+    return at, end, _QUANTITY, f"{number_key(total)} {unit.base}"
+
+
+def ago_sign(match: Match) -> str:
+    """Sign of a day that is so much before or after."""
+    return "-" if (match[1] or match[2]) in ("前", "전") else "+"
+
+
+def _cjk_more(scan: Scan, total: Fraction, unit: Unit, end: int) -> tuple[Fraction, int]:
+    """Add a half or the smaller parts of a quantity: 两年半, 1時間30分."""
+    text = scan.text
+    for _ in range(3):
+        if _HALF_MORE.match(text, end):
+            if unit.base in units.TIME_SPANS:
+                total, end = total + unit.factor / 2, end + 1
+            break
+        smaller = scan.number(end + text.startswith(" ", end))
+        other = None if smaller is None or smaller.key else scan.unit(smaller.end)
+        if smaller is None or other is None or other[0].base != unit.base or unit.offset:
+            break
+        if other[0].factor >= unit.factor:
+            break
+        total, end, unit = total + smaller.value * other[0].factor, other[1], other[0]
+    return total, end
+
+
+def _counted(scan: Scan, at: int, number: Number, match: Match) -> Found | None:
+    counter = longest(scan.text, match.end(), scan.words.counters)
+    behind = scan.text[number.end + 1 : number.end + 2]
+    if counter is None or (counter == "か" and behind not in ("所", "国")):
+        return None
+    end = match.end() + len(counter)
+    return at, end, _NUMBER, number.key or number_key(number.value)
+
+
+def _cjk_number(scan: Scan, at: int, number: Number, _match: Match) -> Found | None:
+    surface, behind = scan.text[at : number.end], scan.text[number.end : number.end + 1]
+    # A lone numeral is often the beginning of a word: 一闪, 百合, 十足.
+    alone = surface in ("一", "百", "千", "十") and behind not in ("人", "男", "女")
+    if alone and (behind >= "\u3040" or surface in "百千"):
+        return None
+    return at, number.end, _NUMBER, number.key or number_key(number.value)
+
+
+def _half(scan: Scan, at: int, match: Match) -> Found | None:
+    """半小时, 半年, 半日: half of a span."""
+    text, end, zh = scan.text, match.end(), scan.words.language == "zh"
+    name = longest(text, end, scan.words.units)
+    if zh and text.startswith("个", end):
+        name = name or longest(text, end + 1, scan.words.units)
+        end += name is None or not name.startswith("个")
+    unit = scan.words.units.get(name or "")
+    if name == "日" or (name is None and text.startswith("日", end)):
+        name, unit = "日", units.DAY
+    if name is None and zh and text.startswith("月", end):
+        name, unit = "月", units.MONTH
+    if name is None or unit is None or unit.base not in units.TIME_SPANS:
+        return None
+    return at, end + len(name), _QUANTITY, quantity_key(F(1, 2), unit)
+
+
+def _half_itself(_scan: Scan, at: int, match: Match) -> Found:
+    return at, match.end(), _NUMBER, "0.5"
+
+
+def _rate_before(scan: Scan, at: int, _match: Match) -> Found | None:
+    """時速60km, 每秒5米."""
+    head = longest(scan.text, at, scan.words.rates)
+    start = at + len(head or "")
+    first = sign_of(scan.text[start : start + 1] or " ")
+    found = scan.first(scan.rules.values[first if first in "0½-" else "字"], start)
+    if head is None or found is None or found[2] is not _QUANTITY or "/s" in found[3]:
+        return None
+    value, _, base = found[3].partition(" ")
+    amount, unit = F(value), scan.words.rates[head]
+    if base == "キロ":
+        amount, base = amount * 1000, "m"
+    return at, found[1], _QUANTITY, f"{number_key(amount / unit.factor)} {base}/{unit.base}"
+
+
+def _cjk_figure(scan: Scan, at: int, _match: Match) -> Found | None:
+    number = scan.number(at)
+    return None if number is None else scan.behind(at, number)
+
+
+def _korean(scan: Scan, at: int, _match: Match) -> Found | None:
+    """Native Korean numbers, which other words may hold: 셋."""
+    return None if at and "가" <= scan.text[at - 1] <= "힣" else _cjk_figure(scan, at, _match)
+
+
+def _korean_counted(scan: Scan, at: int, _match: Match) -> Found | None:
+    """Korean numbers that stand only before a counter or unit: 세 명, 두 시간."""
+    text, words = scan.text, scan.words
+    name = longest(text, at, words.counted)
+    if name is None or (at and "가" <= text[at - 1] <= "힣"):
+        return None
+    end = at + len(name)
+    gap = end + text.startswith(" ", end)
+    if longest(text, gap, words.counters) is None and longest(text, gap, words.units) is None:
+        return None
+    return scan.behind(at, Number(F(words.counted[name]), end))
+
+
+WORD_VALUES: tuple[Row, ...] = (
+    row("once, twice", "a", re.compile(r"(once|twice|thrice)(?!\w)", re.IGNORECASE), _times, "en"),
+    row("ordinals in words", "a", ALWAYS, _ordinal),
+    row("numbers in words and what is behind", "a", ALWAYS, _figure),
+)
+FIGURE_VALUES: tuple[Row, ...] = (
+    row("hours and minutes", "0", re.compile(r"(\d{1,3})h(\d{1,2})m(?:in)?(?!\w)", re.ASCII),
+        _hours_minutes),
+    row("ordinals in figures", "0 -", ALWAYS, _ordinal),
+    row("figures and what is behind", "0 - ½", ALWAYS, _figure),
+)  # fmt: skip
+CJK_VALUES: tuple[Row, ...] = (
+    row("rates before a quantity", "rate", ALWAYS, _rate_before, JZK),
+    row("of a hundred", "字", "百分之", _of_hundred, JZK),
+    row("ordinals with their sign before", "字", "[第제]", _ordinal_before, JZK),
+    row("half", "字", "半分", _half_itself, "ja"),
+    row("half of them", "字", "半[数數]", _half_itself, JZK),
+    row("half a span", "字", "[半반]", _half, JZK),
+    row("Korean numbers", "字", ALWAYS, _korean, "ko"),
+    row("Korean numbers before a counter", "字", ALWAYS, _korean_counted, "ko"),
+    row("Han numerals and what is behind", "字", "(?!百分之)", _cjk_figure, "ja zh"),
+    row("figures and what is behind, CJK", "0 - ½", ALWAYS, _cjk_figure, JZK),
+)
+BEHIND: tuple[Row, ...] = (
+    row("ranges", "", ALWAYS, _range),
+    row("quantities", "", ALWAYS, _quantity),
+    row("counted rates", "", r" ([a-z]{3,10})(?:/| per | an? | each | every )([^\W\d_]{1,8})(?!\w)",
+        _counted_rate),
+    row("decimals behind a name", "", ALWAYS, _version),
+    row("bare numbers", "", ALWAYS, _number),
+)  # fmt: skip
+CJK_PARTS: tuple[Row, ...] = (
+    row("parts", "", r" ?分(?:之|の) ?|분의 ?", _part, JZK),
+    row("slashes, CJK", "", r"/([0-9]{1,2})(?![0-9/])", _slash, JZK),
+)
+CJK_BEHIND: tuple[Row, ...] = (
+    row("ordinal endings, CJK", "",
+        r"(?:(番|人|個|回|日|年|度|つ|週|枚|代|件|本|時間|か月|ヶ月)目|번째|番(?!線|号|組|地))目?",
+        _ordinal_ending, JZK),
+    row("ordinals with a number sign", "", "[号號]", _ordinal_number, JZK),
+    row("ranges, CJK", "", ALWAYS, _cjk_range, JZK),
+    row("and a half behind a counter", "", "[个個]半", _and_half, "zh"),
+    row("minutes and a half", "", "分半[钟鐘]?", _minutes_and_half, "zh"),
+    row("quantities, CJK", "", ALWAYS, _cjk_quantity, JZK),
+    row("counted things", "", " ?", _counted, JZK),
+    row("bare numbers, CJK", "", ALWAYS, _cjk_number, JZK),
+)  # fmt: skip

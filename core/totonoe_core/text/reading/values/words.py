@@ -1,0 +1,215 @@
+"""Words of values in each language: numbers, months, weekdays, counters, what stands beside them.
+
+They are in lexicon/LANG/values.txt, a heading for each attribute of `Words` that comes from a list;
+those of any language in lexicon/any/values.txt.
+"""
+
+# Rows and tables; a wide character counts as two columns.
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Set
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cache
+
+from totonoe_core.text.lexicon import Grammar
+from totonoe_core.text.reading.values import units
+from totonoe_core.text.reading.values.units import Unit
+
+CJK = frozenset(("ja", "zh", "ko"))
+"""Written without spaces around values."""
+_SPACED = frozenset(("en", "de", "fr", "es", "pt", "it", "ru"))
+COMMA_LANGUAGES = _SPACED - {"en"}
+"""A comma before the decimals."""
+_WORD_CHARS_MAX = 8
+
+
+def _ints(keys: Mapping[str, str]) -> dict[str, int]:
+    return {word: int(number) for word, number in keys.items()}
+
+
+ANY = Grammar("any", "values")
+PARTS_OF_DAY = ANY.keys("parts of the day")
+VERSIONS = ANY.words("versions")
+ORDINAL_UNITS = ANY.keys("counted by their ordinal")
+FRACTIONS = {sign: Fraction(said) for sign, said in ANY.keys("fractions").items()}
+HAN_DIGITS, HAN_TENS = _ints(ANY.keys("Han digits")), _ints(ANY.keys("Han tens"))
+HAN_SCALES = _ints(ANY.keys("Han scales"))
+HAN = "".join((*HAN_DIGITS, *HAN_TENS, *HAN_SCALES))
+FIGURE_SCALES = _ints(ANY.keys("scales behind figures"))
+FORMAL_DIGITS = frozenset("".join(ANY.words("formal digits")))
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """What the rows need of a language; words in lower case. Lists that it has not are empty."""
+
+    language: str
+    numbers: dict[str, int]
+    """What is added in a number in words (up to 999)."""
+    scales: dict[str, int]
+    """What multiplies: thousand."""
+    ordinals: dict[str, int]
+    parts: dict[str, Fraction]
+    """Names of fractions."""
+    joins: frozenset[str]
+    one: frozenset[str]
+    """Words for one that are articles or pronouns: no number when they stand alone."""
+    not_alone: frozenset[str]
+    not_before: frozenset[str]
+    """Words before "one" that make it a pronoun."""
+    not_behind: frozenset[str]
+    ordinal_ending: re.Pattern[str] | None
+    months: dict[str, int]
+    month_words: frozenset[str]
+    """Months that are other words, or names, too."""
+    unsure_months: frozenset[str]
+    """Months that are read alone only behind a preposition."""
+    weekdays: dict[str, int]
+    capital_weekdays: frozenset[str]
+    every_weekday: dict[str, int]
+    relative: dict[str, str]
+    hours: dict[str, int]
+    """Hours with a name (noon); Korean: before the word for o'clock."""
+    to: frozenset[str]
+    of: frozenset[str]
+    clock: frozenset[str]
+    before_year: frozenset[str]
+    units: dict[str, Unit]
+    starts: frozenset[str]
+    """Every word that may begin a value, or every character (ja, zh, ko)."""
+    counted: dict[str, int]
+    """Korean numbers that stand only before a counter."""
+    tails: frozenset[str]
+    """Words in which a numeral comes last and is no number (唯一)."""
+    after_all: dict[str, frozenset[str]]
+    """Words without a number (十分) that have one before these characters (十分間)."""
+    counters: frozenset[str]
+    """Generic counters: they carry the number alone."""
+    periods: dict[str, str]
+    """Parts of the day before an hour: am, noon, pm, night."""
+    rates: dict[str, Unit]
+    """Words before a quantity that make it a rate: 時速, 每秒."""
+    eras: dict[str, int]
+    o_clock: re.Pattern[str] | None
+    heads: dict[str, str]
+    """Words of the lists above with which a value may begin -> which list it is (ja, zh, ko)."""
+
+
+class _Lists:
+    """Lists of a language, those that it has not empty."""
+
+    def __init__(self, language: str) -> None:
+        known = language in CJK or language in _SPACED
+        self._lists = Grammar(language, "values") if known else None
+
+    def lines(self, heading: str) -> list[str]:
+        return [] if self._lists is None else self._lists.lines.get(heading, [])
+
+    def words(self, heading: str) -> frozenset[str]:
+        return frozenset(_plain(" ".join(self.lines(heading)).split()))
+
+    def keys(self, heading: str) -> dict[str, str]:
+        pairs = (line.partition(": ") for line in self.lines(heading))
+        return {word: key for key, _, words in pairs for word in _plain(words.split())}
+
+    def numbers(self, heading: str) -> dict[str, int]:
+        return _ints(self.keys(heading))
+
+    def units(self, heading: str) -> dict[str, Unit]:
+        return {word: units.unit_of(said) for word, said in self.keys(heading).items()}
+
+    def pattern(self, heading: str, before: str = "") -> re.Pattern[str] | None:
+        return next((re.compile(before + line) for line in self.lines(heading)), None)
+
+
+def _plain(words: Iterable[str]) -> list[str]:
+    return [word.replace("_", " ") for word in words]
+
+
+@cache
+def words_of(language: str) -> Words:
+    """Return the words of a language; without lists of its own, figures and symbols alone."""
+    lists = _Lists(language)
+    relative, weekdays = lists.keys("relative days"), lists.numbers("weekdays")
+    periods, rates, eras = (
+        lists.keys("parts of the day"),
+        lists.units("rates"),
+        lists.numbers("eras"),
+    )
+    tables: dict[str, Iterable[str]] = {"period": periods, "rate": rates, "weekday": weekdays,
+              "skip": lists.words("no numbers"), "relative": relative, "era": eras}  # fmt: skip
+    cjk = language in CJK
+    return Words(
+        language=language,
+        numbers=lists.numbers("numbers"),
+        scales=lists.numbers("scales"),
+        ordinals=lists.numbers("ordinals"),
+        parts={word: Fraction(said) for word, said in lists.keys("parts").items()},
+        joins=lists.words("joins"),
+        one=lists.words("one or an article"),
+        not_alone=lists.words("not alone"),
+        not_before=lists.words("not before a number"),
+        not_behind=lists.words("not behind a number"),
+        ordinal_ending=lists.pattern("ordinal ending"),
+        months=lists.numbers("months"),
+        month_words=lists.words("months that are words"),
+        unsure_months=lists.words("months after a preposition"),
+        weekdays=weekdays,
+        capital_weekdays=lists.words("weekdays with a capital"),
+        every_weekday=lists.numbers("every weekday"),
+        relative=relative,
+        hours=lists.numbers("hours"),
+        to=lists.words("between the ends of a range"),
+        of=lists.words("of a month"),
+        clock=lists.words("behind an hour"),
+        before_year=lists.words("before a year"),
+        units=units.words_of(language or "en"),
+        starts=_characters(language, lists, tables) if cjk else _first_words(lists),
+        counted=lists.numbers("counted"),
+        tails=lists.words("numbers at their end"),
+        after_all={
+            key: frozenset(words.split())
+            for key, _, words in (line.partition(": ") for line in lists.lines("numbers after all"))
+        },
+        counters=lists.words("counters"),
+        periods=periods,
+        rates=rates,
+        eras=eras,
+        o_clock=lists.pattern("o'clock", " ?"),
+        heads={word: name for name, table in tables.items() for word in table} if cjk else {},
+    )
+
+
+def _first_words(lists: _Lists) -> frozenset[str]:
+    """Return words that may begin a value, of phrases the first."""
+    starts = {*lists.words("begin"), *lists.keys("hours"), *lists.keys("every weekday")}
+    for heading in ("numbers", "scales", "ordinals", "months"):
+        starts |= lists.keys(heading).keys()
+    relative = lists.keys("relative days")
+    for phrase in (*relative, *lists.keys("weekdays")):
+        starts.add(phrase.replace("-", " ").split()[0])
+    starts |= {phrase.partition("'")[0] for phrase in relative}
+    codes = {code.lower() for code in units.CODES}
+    return frozenset(starts | codes | VERSIONS | FRACTIONS.keys() | {"v", "q"})
+
+
+def _characters(
+    language: str, lists: _Lists, tables: Mapping[str, Iterable[str]]
+) -> frozenset[str]:
+    """Return characters with which a value may begin, Latin and figures apart."""
+    heads = (*lists.keys("numbers"), *(word for name, table in tables.items() if name != "skip"
+             for word in table))  # fmt: skip
+    return frozenset(word[0] for word in (*heads, *lists.words("begin"))) | (
+        frozenset() if language == "ko" else frozenset(HAN) - {"○"}
+    )
+
+
+def longest(text: str, at: int, table: Mapping[str, object] | Set[str]) -> str | None:
+    """Return the longest word of a table that stands at a place."""
+    for length in range(_WORD_CHARS_MAX, 0, -1):
+        word = text[at : at + length]
+        if word in table:
+            return word
+    return None
