@@ -13,7 +13,7 @@ import re
 
 from totonoe_core.text.reading.model import PieceType
 from totonoe_core.text.reading.values.quantities import rate_at
-from totonoe_core.text.reading.values.rows import ALL, Found, Row, Scan, row
+from totonoe_core.text.reading.values.rows import ALL, JZK, Found, Row, Scan, row
 from totonoe_core.text.reading.values.units import CODES, CURRENCIES, ENDINGS, SYMBOLS, quantity_key
 from totonoe_core.text.reading.values.words import ANY, VERSIONS
 
@@ -154,12 +154,24 @@ def _money(scan: Scan, at: int, match: Match) -> Found | None:
     return at, end, PieceType.QUANTITY, quantity_key(number.value, unit)
 
 
+_CJK_NAME = re.compile(r"(?<![A-Za-z0-9])[A-Z][A-Za-z0-9+#]* ?\Z")
 _CJK_VERSION = re.compile(r"(?:バージョン|版本|버전|[Vv]er(?:sion)?\.?) ?\Z")
 
 
 def _behind_version(scan: Scan, at: int, match: Match) -> Found | None:
     """版本3: a number behind the word for a version."""
     if _CJK_VERSION.search(scan.text[max(0, at - 24) : at]) is None:
+        return None
+    return at, match.end(), _VERSION, f"v{match.group()}"
+
+
+def _behind_name(scan: Scan, at: int, match: Match) -> Found | None:
+    """MySQL 8.0です: a decimal behind a name is a version, as 3.10 is no 3.1."""
+    if _CJK_NAME.search(scan.text[max(0, at - 24) : at]) is None:
+        return None
+    number = scan.number(at)
+    found = None if number is None else scan.behind(at, number)
+    if found is None or found[2] is not PieceType.NUMBER:
         return None
     return at, match.end(), _VERSION, f"v{match.group()}"
 
@@ -328,7 +340,8 @@ MADE_NAMES: tuple[Row, ...] = (row("made names", "0 a - + * $ / _", "", _made),)
 MONEY: tuple[Row, ...] = (row("money", "$ a _", r"(US\$|[$€£¥￥₩₹₽₿₫฿]) ?", _money),)
 CJK: tuple[Row, ...] = (
     row("numbers behind the word for a version", "0", r"[0-9]{1,4}(?:\.[0-9]{1,4})?(?![A-Za-z0-9.])",
-        _behind_version, "ja zh ko"),
+        _behind_version, JZK),
+    row("decimals behind a name, CJK", "0", r"[0-9]{1,4}\.[0-9]{1,4}(?![A-Za-z0-9.])", _behind_name, JZK),
 )  # fmt: skip
 NAMED: tuple[Row, ...] = (
     row("numbered things", "", "", _noun_before, ALL),
