@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -135,6 +136,19 @@ def test_lacks_kernels_until_marked_and_after_a_wipe(tmp_path):
     assert not cache.lacks_kernels()
     assert cache.wipe_cache()
     assert cache.lacks_kernels()
+
+
+@pytest.mark.usefixtures("clean")
+def test_lacks_kernels_of_another_installation_with_the_same_sources(tmp_path, monkeypatch):
+    other = tmp_path / "other"
+    shutil.copytree(Path(cache.__file__).parent, other)
+    cache.prepare_cache(tmp_path)
+    cache.mark_complete()
+    # The same directory of the cache, where numba keeps kernels by the path of their source.
+    monkeypatch.setattr(cache, "__file__", str(other / "cache.py"))
+    assert cache._ours() == chosen() and cache.lacks_kernels()
+    cache.mark_complete()
+    assert not cache.lacks_kernels()
 
 
 def test_lacks_kernels_users_own_directory_is_not_asked(clean, tmp_path):

@@ -30,7 +30,7 @@ _log = logging.getLogger(__name__)
 
 _VARIABLE = "NUMBA_CACHE_DIR"
 _PARENT = "numba-cache"
-_COMPLETE = "complete"
+_COMPLETE = "complete-"
 
 
 def _build_name() -> str:
@@ -51,6 +51,18 @@ def _ours() -> Path | None:
     """Return the directory in use if this build made it, here or in the parent process."""
     place = Path(os.environ.get(_VARIABLE, ""))
     return place if (place.parent.name, place.name) == (_PARENT, _build_name()) else None
+
+
+def _complete(place: Path) -> Path:
+    """File that says that every kernel of these sources is in a cache directory.
+
+    numba keeps kernels by the path of their source, older versions by its time too. So those of
+    another installation, which have the same directory here, are none of this one's.
+    """
+    digest = blake2b(digest_size=6)
+    for source in sorted(Path(__file__).parent.glob("*.py")):
+        digest.update(f"{source} {source.stat().st_mtime_ns}".encode())
+    return place / (_COMPLETE + digest.hexdigest())
 
 
 def prepare_cache(state_dir: Path | None) -> None:
@@ -83,7 +95,7 @@ def prepare_cache(state_dir: Path | None) -> None:
 def lacks_kernels() -> bool:
     """Return whether we have a cache directory of our own, in which not all kernels are yet."""
     place = _ours()
-    return place is not None and not (place / _COMPLETE).exists()
+    return place is not None and not _complete(place).exists()
 
 
 def mark_complete() -> None:
@@ -91,7 +103,7 @@ def mark_complete() -> None:
     place = _ours()
     if place is not None:
         with suppress(OSError):
-            (place / _COMPLETE).touch()
+            _complete(place).touch()
 
 
 @lru_cache(maxsize=1)
