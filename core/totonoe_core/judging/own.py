@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 
 from totonoe_core.base import limits
 from totonoe_core.guard.sentences import sentences
+from totonoe_core.judging.pieces import BEGIN, END, PADDING, Cut, Ids, Pieces
 from totonoe_core.judging.protocol import Opinion, Relations, misconfigured
 from totonoe_core.text.normalize import canonical_form
 from totonoe_core.text.reading.language import common_language
@@ -35,7 +36,6 @@ SHIPPED = Path(__file__).parent / "model"
 """Directory of the shipped model; it need not be there."""
 BATCH_PAIRS = 8
 _MODEL, _TOKENIZER, _MANIFEST = "judge.onnx", "tokenizer.json", "judge.json"
-_BEGIN, _PADDING, _END, _UNKNOWN = 0, 1, 2, 3
 _MARKS = 2
 _PADDED_TO = 8
 _BATCH_TOKENS_MAX = 1024
@@ -45,7 +45,6 @@ _LOG_ODDS_MAX = 40.0
 _ACROSS = "across"
 """Calibration of two texts without a common language."""
 
-Ids = list[int]
 Logits = NDArray[np.float64]
 
 
@@ -155,7 +154,7 @@ class OwnModel:
         os.environ["ORT_DISABLE_TELEMETRY"] = "1"
         try:
             import onnxruntime
-            from tokenizers import Tokenizer
+            import sentencepiece  # noqa: F401 (needed by `Pieces`)
         except ImportError as error:
             raise misconfigured(
                 field="kind", got="own", allowed="own after: pip install 'totonoe[server]'"
@@ -163,16 +162,16 @@ class OwnModel:
         options = onnxruntime.SessionOptions()
         # One core: the others are for writers and readers.
         options.intra_op_num_threads = options.inter_op_num_threads = 1
+        # It would keep the room of the largest batch: 25 MB.
+        options.enable_cpu_mem_arena = False
         try:
             self._session = onnxruntime.InferenceSession(
                 str(directory / _MODEL), sess_options=options, providers=["CPUExecutionProvider"]
             )
-            self._tokenizer = Tokenizer.from_file(str(directory / _TOKENIZER))
+            self._pieces = Pieces(directory / _TOKENIZER)
         # Both raise many types of exceptions, which name the fault of the file.
         except Exception as error:
             raise _no_model(f"{type(error).__name__} in {directory}") from error
-        self._tokenizer.no_truncation()
-        self._tokenizer.no_padding()
 
     @property
     def name(self) -> str:
@@ -191,7 +190,7 @@ class OwnModel:
         short: list[int] = []
         read: list[tuple[Ids, Ids]] = []
         for at, (one, other) in enumerate(pairs):
-            cut = self._cut(one), self._cut(other)
+            cut = self._pieces.cut(one), self._pieces.cut(other)
             if cut[0] == cut[1] or _hidden(one, other, cut):
                 continue
             ids = cut[0].ids, cut[1].ids
@@ -257,7 +256,7 @@ class OwnModel:
         here, there = _unshared(one, other)
         if not here or not there or len(here) * len(there) > limits.JUDGE_SENTENCE_PAIRS_MAX:
             return None
-        cut = [[self._cut(sentence) for sentence in side] for side in (here, there)]
+        cut = [[self._pieces.cut(sentence) for sentence in side] for side in (here, there)]
         lengths = [len(one.ids) for side in cut for one in side]
         if max(lengths) > self._manifest.pieces_max or not all(lengths):
             return None
@@ -275,32 +274,12 @@ class OwnModel:
         least = min((opinions[int(at)] for at in partners), key=lambda one: one.same)
         return least if least.same >= self._manifest.sentence_from else None
 
-    def _cut(self, text: str) -> _Cut:
-        encoded = self._tokenizer.encode(text, add_special_tokens=False)
-        ids = encoded.ids
-        if _UNKNOWN not in ids:
-            return _Cut(ids, ())
-        unknown = [
-            text[start:end]
-            for number, (start, end) in zip(ids, encoded.offsets, strict=True)
-            if number == _UNKNOWN
-        ]
-        return _Cut(ids, tuple(sorted(unknown)))
-
-
-@dataclass(frozen=True, slots=True)
-class _Cut:
-    """Pieces of a text, and what of it is in none, sorted."""
-
-    ids: Ids
-    unknown: tuple[str, ...]
-
 
 _MIRRORED = [0, 1, 3, 2, 4, 5, 6]
 """Columns of the logits for the texts in the other order."""
 
 
-def _hidden(one: str, other: str, cut: tuple[_Cut, _Cut]) -> bool:
+def _hidden(one: str, other: str, cut: tuple[Cut, Cut]) -> bool:
     """Return whether texts that differ come out alike, or differ in what has no piece."""
     return cut[0].unknown != cut[1].unknown or (one != other and cut[0].ids == cut[1].ids)
 
@@ -333,13 +312,13 @@ def _inputs(pairs: Sequence[tuple[Ids, Ids]]) -> dict[str, NDArray[np.int64]]:
     """Return the inputs of the network for pairs of pieces, padded to a multiple of 8."""
     longest = max(map(_tokens, pairs))
     shape = len(pairs), -(-longest // _PADDED_TO) * _PADDED_TO
-    ids = np.full(shape, _PADDING, np.int64)
+    ids = np.full(shape, PADDING, np.int64)
     side, place = np.full(shape, -1, np.int64), np.zeros(shape, np.int64)
     for row, pair in enumerate(pairs):
         start = 0
         for number, pieces in enumerate(pair):
             end = start + len(pieces) + _MARKS
-            ids[row, start:end] = [_BEGIN, *pieces, _END]
+            ids[row, start:end] = [BEGIN, *pieces, END]
             side[row, start:end] = number
             place[row, start:end] = np.arange(end - start)
             start = end

@@ -57,7 +57,7 @@ class ProcessJudge:
     ) -> None:
         if not 1 <= processes <= PROCESSES_MAX:
             raise misconfigured(field="processes", got=processes, allowed=f"1..{PROCESSES_MAX}")
-        if find_spec("onnxruntime") is None or find_spec("tokenizers") is None:
+        if find_spec("onnxruntime") is None or find_spec("sentencepiece") is None:
             raise misconfigured(
                 field="kind", got="own", allowed="own after: pip install 'totonoe[server]'"
             )

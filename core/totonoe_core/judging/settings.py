@@ -143,7 +143,7 @@ def make_judge(settings: JudgeSettings) -> Judge:
 
 def has_own_judge() -> bool:
     """Return whether this installation has what the daemon's own judge needs."""
-    packages = all(find_spec(name) is not None for name in ("onnxruntime", "tokenizers"))
+    packages = all(find_spec(name) is not None for name in ("onnxruntime", "sentencepiece"))
     return packages and (Path(__file__).parent / "model" / "judge.json").is_file()
 
 
