@@ -162,8 +162,6 @@ class OwnModel:
         options = onnxruntime.SessionOptions()
         # One core: the others are for writers and readers.
         options.intra_op_num_threads = options.inter_op_num_threads = 1
-        # It would keep the room of the largest batch: 25 MB.
-        options.enable_cpu_mem_arena = False
         try:
             self._session = onnxruntime.InferenceSession(
                 str(directory / _MODEL), sess_options=options, providers=["CPUExecutionProvider"]
