@@ -183,8 +183,8 @@ _PARTS |= {
         "zh", ("chinese.cut", "word_parts", lambda word, tag: ((word, tag, 0),))
     ),
     "Chinese: function words": _calls("zh", ("chinese.read", "function_words", lambda *_: ())),
-    "Japanese: light verbs": _calls("ja", ("japanese.roles", "rewrite", _same)),
-    "Japanese: voice": _calls("ja", ("japanese.roles", "resolve", lambda *_: None)),
+    "Japanese: light verbs": _calls("ja", ("japanese.parts", "_without_light_verbs", _same)),
+    "Japanese: parts": _calls("ja", ("japanese.parts", "_name_parts", lambda *_: None)),
     "Japanese: function words": _calls("ja", ("japanese.read", "function_words", lambda *_: ())),
     "English: expressions": _calls("en", ("english.tags", "joined", _same)),
     "English: function words": _calls("en", ("english.read", "function_words", lambda *_: ())),

@@ -26,7 +26,6 @@ OVER = {
         "english/tags.py _verb_or_noun",
         "japanese/phrases.py _after_compound",
         "japanese/predicates.py predicate",
-        "japanese/voice.py resolve",
         "japanese/words.py words",
     )
 }

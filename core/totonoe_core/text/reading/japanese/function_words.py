@@ -8,7 +8,6 @@ clause), its modality, tense or denial.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import Final
 
 from totonoe_core.text.reading.japanese.grammar import AROUND, LIGHT_VERBS, words_of
@@ -145,8 +144,7 @@ def function_words(
                 continue
             if one.key == "させる" and word.normal in BOTH_WAYS and _has_object(phrase):
                 continue
-            key = "てある" if one.key == "ている" and phrase.passive else one.key
-            found.append(replace(one, key=key))
+            found.append(one)
         key = _joined(phrase) if phrase.sort == PREDICATE else _case(phrase)
         if key:
             start, end = word.end, phrase.until

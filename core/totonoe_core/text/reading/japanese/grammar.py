@@ -89,12 +89,6 @@ DEMONSTRATIVES: Final = LISTS.words("demonstratives")
 EMPTY_NOUNS: Final = LISTS.words("empty nouns")
 """Nouns that only make a noun of the clause before them."""
 
-NO_OBJECT: Final = LISTS.words("no object")
-"""Predicates whose が marks what, and whose は marks who."""
-
-# A goal or place, not an agent, even in a passive clause.
-PLACING: Final = LISTS.words("placing")
-
 MODAL_NOUNS: Final = {
     "禁止": (True, "may"),
     "厳禁": (True, "may"),
@@ -114,14 +108,11 @@ MODAL_NOUNS: Final = {
 ASPECTS: Final = LISTS.words("aspects")
 """Verbs that say of the verb before them how it goes on."""
 
-GIVING: Final = LISTS.words("giving")
-"""Verbs of which the subject of a passive clause with を is who gets it."""
-
-STANDING: Final = LISTS.words("standing")
-"""Verbs whose subject is where somebody put it."""
-
 PEOPLE: Final = LISTS.words("people")
 """Who acts, wherever it stands in a passive clause."""
+
+HAPPENING: Final = LISTS.words("happening")
+"""Keys of verbs whose subject, if it is a thing, is what somebody does it to."""
 
 PEOPLE_END: Final = LISTS.words("people end")
 """What ends a word for somebody."""
@@ -131,11 +122,6 @@ AROUND: Final = LISTS.words("around")
 
 TIMES: Final = LISTS.words("times")
 """Nouns that say when, with に or without."""
-
-RELATIONS: Final = LISTS.words("relations")
-"""Nouns of which somebody or something is the one: 写真が趣味だ is 趣味は写真だ."""
-
-ORGANISATIONS_END: Final = LISTS.words("organisations end")
 
 TRANSITIVE: Final = LISTS.words("transitive")
 """Keys of verbs that have an object: in 車は兄が洗う the car is washed."""

@@ -8,10 +8,10 @@ from functools import lru_cache
 
 from totonoe_core.text.lexicon import lexicon
 from totonoe_core.text.reading.japanese.function_words import function_words
-from totonoe_core.text.reading.japanese.grammar import NO_OBJECT, ONE
+from totonoe_core.text.reading.japanese.grammar import ONE
+from totonoe_core.text.reading.japanese.parts import assign
 from totonoe_core.text.reading.japanese.phrase import PREDICATE, Phrase
 from totonoe_core.text.reading.japanese.phrases import phrases
-from totonoe_core.text.reading.japanese.roles import assign
 from totonoe_core.text.reading.japanese.words import BRACKET, NAME, QUANTIFIER, Word, words
 from totonoe_core.text.reading.model import FunctionWord, Piece, PieceType, Reading, Role
 
@@ -123,7 +123,7 @@ def _emit(phrase: Phrase, names: dict[int, str], pieces: list[Piece]) -> None:
     predicate = phrase.sort == PREDICATE
     *parts, last = phrase.words
     for part, of in zip(parts, phrase.words[1:], strict=True):
-        object_ = predicate and (not phrase.be or last.normal in NO_OBJECT)
+        object_ = predicate and not phrase.be
         role = Role.PATIENT if object_ else Role.MODIFIER
         _piece(part, role, own if of is last else of.key, pieces)
     tense = "past" if phrase.past and phrase.link != "rel" else ""

@@ -1,0 +1,305 @@
+"""Parts of a Japanese sentence, by the particle behind a word and by what stands beside it.
+
+Particles name the part, a passive moves it. Word order tells which predicate a phrase belongs to.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import pairwise
+from typing import Final
+
+from totonoe_core.text.reading.japanese.grammar import (
+    HAPPENING,
+    LIGHT_VERBS,
+    MODAL_NOUNS,
+    PEOPLE,
+    PEOPLE_END,
+    TRANSITIVE,
+)
+from totonoe_core.text.reading.japanese.phrase import (
+    MANNER,
+    PREDICATE,
+    THING,
+    Phrase,
+    aspect,
+    counts,
+    is_time,
+)
+from totonoe_core.text.reading.japanese.words import ACTION, NAME, NOUN, QUANTIFIER, VERB, Word
+from totonoe_core.text.reading.model import Role
+
+_TIME: Final = "time"
+_AHEAD_MAX: Final = 4
+_CHAIN_MAX: Final = 8
+"""Modifiers of modifiers that are passed on the way to what they all belong to."""
+_ARGS_MAX: Final = 64
+"""Phrases that wait for their predicate; the oldest of a longer row stay without a part."""
+
+
+def assign(phrases: list[Phrase]) -> list[Phrase]:
+    """Give each phrase its part and head; light verbs are dropped from the list."""
+    phrases = _without_light_verbs(phrases)
+    _attach(phrases)
+    for phrase in phrases:
+        if phrase.sort == PREDICATE:
+            _name_parts(phrase)
+    for phrase, after in reversed(list(pairwise(phrases))):
+        if phrase.sort == after.sort == THING:
+            for _ in range(_CHAIN_MAX):
+                if after.role != Role.MODIFIER or after.head is None or after.head is phrase:
+                    break
+                after = after.head
+            if _joined(phrase, after):
+                phrase.role, phrase.head = after.role, after.head
+    _doubt(phrases)
+    return phrases
+
+
+# -- Light verbs and nouns of modality, which only say something of the action before them
+
+
+def _without_light_verbs(phrases: list[Phrase]) -> list[Phrase]:
+    """Drop light verbs: デプロイを行う is デプロイする, デプロイ可能 is デプロイできる."""
+    found: list[Phrase] = []
+    for phrase in phrases:
+        ends = phrase is phrases[-1]
+        if ends and _is_verdict(phrase):
+            phrase.sort, phrase.be = PREDICATE, True
+        if phrase.sort == PREDICATE or ends:
+            _say_of_compound(phrase)
+            if found and _says_of(found[-1], phrase):
+                found.pop()
+        found.append(phrase)
+    last = found[-1] if found else None
+    if last is not None and last.sort == THING and not last.case and not last.topic:
+        last.sort, last.be = PREDICATE, last.words[-1].tag != ACTION  # 上司はトム
+    return found
+
+
+def _is_verdict(phrase: Phrase) -> bool:
+    """再起動が必要, with nothing behind it."""
+    alone = len(phrase.words) == 1 and not phrase.case and not phrase.topic
+    return alone and phrase.sort == THING and phrase.words[-1].normal in MODAL_NOUNS
+
+
+def _say_of_compound(phrase: Phrase) -> None:
+    """利用可能 and デプロイ禁止 say something of their first part."""
+    words = phrase.words
+    if len(words) < 2 or phrase.case or phrase.topic or words[-2].tag != ACTION:
+        return
+    last = words[-1]
+    if last.normal in MODAL_NOUNS:
+        _modal(phrase, last.normal)
+    elif last.surface == "中":
+        phrase.aspects = (*phrase.aspects, aspect(last, "ている"))
+    elif last.normal in ("済み", "済む", "済"):
+        phrase.past = True
+    elif last.normal not in LIGHT_VERBS:
+        return
+    phrase.words, phrase.sort, phrase.be = words[:-1], PREDICATE, False
+
+
+def _modal(phrase: Phrase, noun: str) -> None:
+    denied, modality = MODAL_NOUNS[noun]
+    phrase.negated ^= denied
+    phrase.modality = f"{modality}+{phrase.modality}" if phrase.modality else modality
+    if not (phrase.be or phrase.lasting):
+        phrase.past = False
+    phrase.passive = phrase.be = False
+    # 禁止されている is 禁止だ
+    phrase.aspects = tuple(one for one in phrase.aspects if one.key not in ("ている", "にする"))
+
+
+def _says_of(before: Phrase, phrase: Phrase) -> bool:
+    """Whether the predicate only says something of the action before it, and takes its place."""
+    normal = phrase.words[-1].normal
+    if len(phrase.words) > 1 or phrase.sort != PREDICATE or before.limit:
+        return False
+    if before.sort == PREDICATE:  # 変更することは禁止だ
+        if before.link != "noun" or normal not in MODAL_NOUNS:
+            return False
+    elif before.sort != THING or before.words[-1].tag != ACTION:
+        return False
+    plain = before.case in ("を", "が", "") and not before.comma
+    if normal in MODAL_NOUNS and before.case in ("を", "が", "", "の"):
+        _modal(phrase, normal)
+    elif normal == "受ける" and before.case == "を":
+        phrase.passive = not phrase.passive  # 確認を受ける is 確認される
+    elif normal in ("為る", "成る") and before.case == "に":
+        phrase.passive |= normal == "成る"  # 中止になる is 中止される
+    elif not (normal in LIGHT_VERBS and plain):
+        return False
+    phrase.words = before.words
+    phrase.aspects = (*before.aspects, *phrase.aspects)
+    phrase.negated ^= before.negated
+    phrase.be = False
+    return True
+
+
+# -- What belongs to what
+
+
+def _attach(phrases: list[Phrase]) -> None:
+    """Hand each thing to its predicate, each modifier to what follows it."""
+    waiting: list[Phrase] = []
+    chain: list[Phrase] = []  # clauses that wait for the one they lead to
+    for index, phrase in enumerate(phrases):
+        following = phrases[index + 1] if index + 1 < len(phrases) else None
+        if phrase.sort == THING and phrase.case in ("の", "という"):
+            phrase.role = Role.MODIFIER if phrase.case == "の" else "prep:という"
+            phrase.head = following
+            if following is not None and phrase.case == "の":
+                following.owned = True
+        elif _is_count(phrase) and (counted := _counted(phrases, index)) is not None:
+            phrase.role, phrase.head = Role.MODIFIER, counted
+        elif phrase.sort != PREDICATE:
+            waiting.append(phrase)
+            del waiting[:-_ARGS_MAX]
+        else:
+            taken = _taken(phrase, waiting, phrases, index)
+            for each in taken:
+                each.head = phrase
+            phrase.args += taken
+            waiting = [each for each in waiting if each.head is not phrase]
+            if phrase.link == "rel":
+                phrase.role, phrase.head = Role.MODIFIER, following
+            elif phrase.link == "noun":
+                waiting.append(phrase)
+            elif phrase.link:
+                phrase.role = "prep:" + phrase.link
+                chain.append(phrase)
+            else:
+                phrase.role = Role.PREDICATE
+                _lead(chain, phrase)
+                chain = []
+
+
+def _taken(
+    predicate: Phrase, waiting: list[Phrase], phrases: list[Phrase], index: int
+) -> list[Phrase]:
+    """Return what belongs to a predicate rather than to a later one.
+
+    A clause that stands before a noun takes what stands directly before it: 新聞を読む人.
+    """
+    if predicate.link == "rel":
+        last = waiting[-1:]
+        return [each for each in last if each is phrases[index - 1] and not each.topic]
+    if predicate.link in ("if", "noun", "quote"):
+        return [each for each in waiting if not (each.topic and each.case == "")]
+    return waiting
+
+
+def _lead(chain: list[Phrase], main: Phrase) -> None:
+    """The subject of the first of a row of clauses is that of all: it goes to the last."""
+    if not chain:
+        return
+    for phrase, leads_to in zip(chain, [*chain[1:], main], strict=True):
+        phrase.head = leads_to
+    if not any(each.case == "が" or each.topic for each in main.args):
+        for each in [one for one in chain[0].args if one.case == "が" or one.topic]:
+            chain[0].args.remove(each)
+            main.args.append(each)
+            each.head = main
+
+
+def _is_count(phrase: Phrase) -> bool:
+    """A number or quantity of things, without a particle: 本が三冊ある."""
+    word = phrase.words[-1]
+    counting = word.tag == QUANTIFIER or counts(word)
+    return counting and phrase.sort == THING and phrase.case == "" and len(phrase.words) == 1
+
+
+def _counted(phrases: list[Phrase], index: int) -> Phrase | None:
+    """What a count without a particle counts: the thing before it, else the next subject."""
+    before = phrases[index - 1] if index else None
+    if before is not None and before.sort == THING and before.case in ("が", "を", ""):
+        return None if _is_count(before) else before
+    for phrase in phrases[index + 1 : index + _AHEAD_MAX]:
+        if phrase.sort == THING and (phrase.case in ("が", "を") or phrase.topic):
+            return phrase
+        if phrase.sort == PREDICATE:
+            return None
+    return None
+
+
+def _joined(phrase: Phrase, after: Phrase) -> bool:
+    """Return whether two things stand in a row: A と B, A、B を."""
+    noun = phrase.words[-1].tag in (NOUN, NAME, ACTION)
+    listed = phrase.case == "" and phrase.comma and not phrase.topic and after.case != ""
+    return phrase.case in ("と", "や") or (noun and listed)
+
+
+def _doubt(phrases: list[Phrase]) -> None:
+    """Leave the parts of two subjects of one predicate open: one of them is another's."""
+    subjects = [one for one in phrases if one.case == "が" and one.role == Role.AGENT]
+    heads = Counter(id(one.head) for one in subjects)
+    for subject in subjects:
+        if heads[id(subject.head)] > 1:
+            subject.role, subject.head = Role.UNKNOWN, None
+
+
+# -- Who does what
+
+
+def _name_parts(predicate: Phrase) -> None:
+    args = predicate.args
+    if any(each.limit == "しか" for each in args):
+        predicate.negated = not predicate.negated  # しか食べない: eats only that
+    cases = {each.case for each in args}
+    for each in args:
+        each.role = _part(each, predicate, cases)
+    if predicate.passive and not predicate.causative:
+        _passive(predicate, cases)
+    elif "を" not in cases and (predicate.done or predicate.key in HAPPENING):
+        for each in args:
+            if each.role == Role.AGENT and not acts(each.words[-1]):
+                each.role = Role.PATIENT
+
+
+def _part(each: Phrase, predicate: Phrase, cases: set[str]) -> str:
+    case = each.case
+    if each.sort == MANNER:
+        return Role.ADVERB
+    if each.sort == THING and case in ("", "に", "で") and is_time(each):
+        return _TIME
+    if case == "を":
+        return Role.PATIENT
+    if case == "が":
+        return Role.AGENT
+    if case:
+        return "prep:" + case
+    if not each.topic:
+        return Role.ADVERB
+    if "が" in cases:
+        return Role.TOPIC
+    return Role.PATIENT if "を" not in cases and _undergoes(each, predicate) else Role.AGENT
+
+
+def _undergoes(topic: Phrase, predicate: Phrase) -> bool:
+    """Whether は alone marks what it is done to: 報告書は毎月提出する."""
+    verb = predicate.words[-1]
+    acted_on = verb.tag in (VERB, ACTION) and (verb.key in TRANSITIVE or verb.normal in TRANSITIVE)
+    return acted_on and not (predicate.passive or predicate.be or acts(topic.words[-1]))
+
+
+def acts(word: Word) -> bool:
+    """Return whether a word is for somebody who may act."""
+    if word.tag == NAME and not word.surface.isascii():
+        return True
+    return word.key in PEOPLE or (word.value is None and word.normal[-1:] in PEOPLE_END)
+
+
+def _passive(predicate: Phrase, cases: set[str]) -> None:
+    if "を" in cases:
+        predicate.aspects = (*predicate.aspects, aspect(predicate.words[-1], "られる"))
+    for each in predicate.args:
+        if each.role == Role.AGENT and "を" not in cases:
+            each.role = Role.PATIENT
+        elif each.role == _TIME or each.words[-1].value is not None:
+            continue  # 来週に変更される
+        elif each.case == "によって" or (each.case in ("に", "から") and acts(each.words[-1])):
+            each.role = Role.AGENT
+    if predicate.link != "rel" and all(each.role != Role.PATIENT for each in predicate.args):
+        # 指摘された says of nobody named what 指摘した says he did.
+        predicate.modality = predicate.modality or "undergo"
