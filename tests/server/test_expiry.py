@@ -131,7 +131,7 @@ def test_metrics_stats_and_top_show_what_expires(tmp_path: Path) -> None:
             "client_certificate": CLIENT_DAYS,
             "identity": 10,
         }
-        drawn = str(next(iter(view(Between(sample), {}).renderables)))  # type: ignore[union-attr]
+        drawn = str(next(iter(view([Between(sample)], {}).renderables)))  # type: ignore[union-attr]
         assert "client certificate: expires in 90.0 days" in drawn
         # Revoked: its token and its certificate are nobody's trouble any more.
         Book(data_dir).change(

@@ -15,7 +15,7 @@ _CLOSED_CHECK_S = 0.5
 
 
 class Closing(Protocol):
-    """What can be closed."""
+    """A connection that can be closed."""
 
     def close(self) -> object:
         """Close it. Idempotent."""

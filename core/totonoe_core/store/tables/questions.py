@@ -29,7 +29,7 @@ _BELOW = (
 )
 _OF_ROW = (_OPEN + _ASKING + "AND l.source = ?").format(how="")
 TABLE = "/*! INDEXED BY sqlite_autoindex_link_1*/"
-"""What keeps SQLite from reading another index than that of the table's own key."""
+"""The hint by which SQLite reads the index of the table's own key, and no other."""
 _AMONG = (
     _OPEN + "AND l.type = 'likely_same' AND l.source < l.target "
     # The plus: SQLite reads the links of each source, and does not look for each pair.
