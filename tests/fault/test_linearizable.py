@@ -121,9 +121,19 @@ class BrokenDaemon(DaemonProcess):
         return super().environment() | {"PYTHONPATH": os.pathsep.join(paths)}
 
 
+def is_found(data_dir: Path, name: str, seed: int) -> bool:
+    """Whether a history of a broken daemon shows what is broken."""
+    data_dir.parent.mkdir()
+    with BrokenDaemon(data_dir, name) as daemon:
+        events = history(daemon, seed, 40, data_dir.parent)
+    try:
+        check(events)
+    except NotLinearizableError:
+        return True
+    return False
+
+
 @pytest.mark.parametrize("name", [one.__name__ for one in BREAKS])
 def test_check_finds_what_is_broken_on_purpose(tmp_path: Path, name: str) -> None:
-    with BrokenDaemon(tmp_path / "data", name) as daemon:
-        events = history(daemon, 1, 40, tmp_path)
-    with pytest.raises(NotLinearizableError):
-        check(events)
+    # Which calls meet in a batch is the machine's: one history may miss it.
+    assert any(is_found(tmp_path / str(seed) / "data", name, seed) for seed in range(1, 6))
