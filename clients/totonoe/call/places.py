@@ -71,11 +71,7 @@ class Places:
         if self.count == 1 or attempts.collection is None or attempts.place is None:
             return
         with self._lock:
-            # The latest one is the last, so that the first is the longest unused.
-            self._answered.pop(attempts.collection, None)
-            self._answered[attempts.collection] = attempts.place
-            while len(self._answered) > _COLLECTIONS_MAX:
-                del self._answered[next(iter(self._answered))]
+            _keep(self._answered, attempts.collection, attempts.place)
 
     def after(self, attempts: Attempts, failure: TotonoeError, wait_s: float) -> float:
         """Seconds until the next try of a failed call: 0 if another daemon can be asked at once."""
@@ -113,11 +109,8 @@ class SeenRevisions:
         if collection is None or not isinstance(revision, int):
             return
         with self._lock:
-            known = self._by_collection
-            # The latest one is the last, so that the first is the longest unused.
-            known[collection] = max(revision, known.pop(collection, 0))
-            while len(known) > _COLLECTIONS_MAX:
-                del known[next(iter(known))]
+            seen = self._by_collection.get(collection, 0)
+            _keep(self._by_collection, collection, max(revision, seen))
 
     def gives_up(self, request: Message, attempts: Attempts, failure: TotonoeError) -> bool:
         """Return whether a read fails because no daemon has what it wants.
@@ -133,6 +126,15 @@ class SeenRevisions:
         with self._lock:
             self._by_collection.pop(holder.collection, None)
         return True
+
+
+def _keep(known: dict[str, int], collection: str, number: int) -> None:
+    """Keep a number of a collection; of too many the longest unused one goes."""
+    # The latest one is the last, so that the first is the longest unused.
+    known.pop(collection, None)
+    known[collection] = number
+    while len(known) > _COLLECTIONS_MAX:
+        del known[next(iter(known))]
 
 
 def _reading(request: Any) -> Any:
@@ -155,9 +157,5 @@ def _shown_of(request: Message) -> str | None:
 
     That is so for reads, and for writes to memories, which all have an operation id.
     """
-    fields = request.DESCRIPTOR.fields_by_name
-    holder = _reading(request)
-    if holder is not None:
-        return str(holder.collection)
-    is_write = "collection" in fields and "operation_id" in fields
-    return str(getattr(request, "collection", "")) if is_write else None
+    is_write = "operation_id" in request.DESCRIPTOR.fields_by_name
+    return collection_of(request) if is_write or _reading(request) is not None else None

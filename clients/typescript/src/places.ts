@@ -18,7 +18,6 @@ export class Places {
   readonly count: number;
   readonly #nowMs: () => number;
   readonly #downUntilMs: number[];
-  // The latest one is the last, so that the first is the longest unused.
   readonly #answered = new Map<string, number>();
   #turn: number;
 
@@ -59,12 +58,7 @@ export class Places {
   /** Notes which daemon answered a call for its collection. */
   answered(place: number, collection: string | undefined): void {
     if (this.count === 1 || collection === undefined) return;
-    this.#answered.delete(collection);
-    this.#answered.set(collection, place);
-    for (const oldest of this.#answered.keys()) {
-      if (this.#answered.size <= COLLECTIONS_MAX) break;
-      this.#answered.delete(oldest);
-    }
+    keep(this.#answered, collection, place);
   }
 
   #isUp(place: number, nowMs: number): boolean {
@@ -77,7 +71,6 @@ export class Places {
  * it shows what this client wrote and saw through other daemons.
  */
 export class SeenRevisions {
-  // The latest one is the last, so that the first is the longest unused.
   readonly #byCollection = new Map<string, bigint>();
 
   /** Lets a read ask for what was seen, unless it says more itself. */
@@ -94,12 +87,7 @@ export class SeenRevisions {
     const collection = shownOf(desc, request);
     if (collection === undefined || typeof revision !== "bigint") return;
     const known = this.#byCollection.get(collection) ?? 0n;
-    this.#byCollection.delete(collection);
-    this.#byCollection.set(collection, revision > known ? revision : known);
-    for (const oldest of this.#byCollection.keys()) {
-      if (this.#byCollection.size <= COLLECTIONS_MAX) break;
-      this.#byCollection.delete(oldest);
-    }
+    keep(this.#byCollection, collection, revision > known ? revision : known);
   }
 
   /**
@@ -117,6 +105,17 @@ export class SeenRevisions {
 /** Whether a daemon has not got the revision that a read wants. */
 export function isBehind(failure: TotonoeError): boolean {
   return failure.reason === "NOT_CAUGHT_UP";
+}
+
+/** Keeps a value of a collection; of too many the longest unused one goes. */
+function keep<T>(known: Map<string, T>, collection: string, value: T): void {
+  // The latest one is the last, so that the first is the longest unused.
+  known.delete(collection);
+  known.set(collection, value);
+  for (const oldest of known.keys()) {
+    if (known.size <= COLLECTIONS_MAX) break;
+    known.delete(oldest);
+  }
 }
 
 /** The collection that a call is about; `undefined`: it is about none, or all. */
@@ -139,6 +138,6 @@ function readingOf(desc: DescMessage, request: Message): Reading | undefined {
  * for writes to memories, which all have an operation id.
  */
 function shownOf(desc: DescMessage, request: Message): string | undefined {
-  const isWrite = "collection" in desc.field && "operationId" in desc.field;
-  return isWrite || "minRevision" in desc.field ? (request as unknown as Reading).collection : undefined;
+  const shows = "operationId" in desc.field || "minRevision" in desc.field;
+  return shows ? collectionOf(desc, request) : undefined;
 }
