@@ -156,16 +156,20 @@ class Child:
 
 
 def child_environment() -> dict[str, str]:
-    """Return this process's environment, with its module path, one BLAS thread and no model hubs.
-
-    The module path goes along, so that the child finds the same package whether it is installed
-    or run from its source folder.
-    """
+    """Return this environment with the module path, one BLAS thread and no model hubs."""
     environment = dict(os.environ)
     # What opens the database is none of a helper's business.
     environment.pop("PGPASSWORD", None)
     environment.update(dict.fromkeys(_ONE_THREAD, "1"))
     environment.update(_OFFLINE)
-    paths = dict.fromkeys(path or os.getcwd() for path in sys.path)  # noqa: PTH109 (text needed)
-    environment["PYTHONPATH"] = os.pathsep.join(paths)
+    environment["PYTHONPATH"] = module_path()
     return environment
+
+
+def module_path() -> str:
+    """Return this process's module path, as PYTHONPATH of a child.
+
+    With it the child finds the same package, installed or run from its source folder.
+    """
+    paths = dict.fromkeys(path or os.getcwd() for path in sys.path)  # noqa: PTH109 (text needed)
+    return os.pathsep.join(paths)

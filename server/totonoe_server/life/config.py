@@ -100,7 +100,7 @@ def metrics_address_of(text: str, number: int) -> str:
     own = port + number - 1 if port else 0
     if own > PORT_MAX:
         raise ValueError(f"metrics_address: ports end at {PORT_MAX}")
-    return f"[{host}]:{own}" if ":" in host else f"{host}:{own}"
+    return Address(host, own).target
 
 
 class Settings(BaseSettings):

@@ -303,7 +303,7 @@ class Daemon:
         return ",".join(place.target for place in self.addresses)
 
     def _kept_at(self) -> dict[str, str]:
-        """Where the collections are, for the log."""
+        """Return the place of the collections, for the log."""
         if isinstance(self.gate.book, StoredBook):
             return {"store": self.gate.book.name, "derived": str(self.local_dir)}
         return {"data_dir": str(self.settings.data_dir)}

@@ -30,6 +30,7 @@ from totonoe_core.base import clock
 from totonoe_core.base.histogram import Distribution
 from totonoe_core.domain.figures import CollectionFigures, EngineFigures
 from totonoe_server.access.expiry import Expiring
+from totonoe_server.life.addresses import Address
 from totonoe_server.life.figures import CallFigures
 from totonoe_server.logger import logger, trace_of
 from totonoe_server.services.process import Process
@@ -266,8 +267,7 @@ class MetricsServer:
         ProcessCollector(registry=registry)
         kind = _Server6 if ":" in host else _Server
         self._server = kind((host, port), registry)
-        shown = f"[{host}]" if ":" in host else host
-        self.address = f"{shown}:{self._server.server_port}"
+        self.address = Address(host, self._server.server_port).target
         self._thread = threading.Thread(
             target=self._server.serve_forever, args=(POLL_S,), name="metrics", daemon=True
         )

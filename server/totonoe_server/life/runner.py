@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import signal
 import sys
 from collections.abc import Callable, Coroutine
@@ -16,7 +15,7 @@ from totonoe_server.life.daemon import Daemon, StartupError
 from totonoe_server.life.notify import Notifier
 from totonoe_server.life.reload import Reloader
 from totonoe_server.life.seat import ALONE, Seat, Wire
-from totonoe_server.life.watchdog import ENGINE_CLOSE_S, STOP_SPARE_S, ExitCode, Watchdog
+from totonoe_server.life.watchdog import ENGINE_CLOSE_S, STOP_SPARE_S, ExitCode, watch
 from totonoe_server.logger import logger, trace_of
 
 
@@ -57,13 +56,8 @@ async def _run(settings: Settings, reloader: Reloader, seat: Seat, wire: Wire | 
     reloader.on(("log_level",), lambda new: logs.set_level(new.log_level))
     daemon, notifier = Daemon(settings, seat=seat), wire or Notifier()
     daemon.join_reload(reloader)
-    signals, loop = _Signals(reloader.reload), asyncio.get_running_loop()
-
-    def received(number: signal.Signals) -> None:
-        with contextlib.suppress(RuntimeError):  # the loop has ended, and the process is about to
-            loop.call_soon_threadsafe(signals.receive, number)
-
-    Watchdog(settings.grace_s + ENGINE_CLOSE_S + STOP_SPARE_S, received).begin()
+    signals = _Signals(reloader.reload)
+    watch(settings.grace_s + ENGINE_CLOSE_S + STOP_SPARE_S, signals.receive)
     starting = asyncio.ensure_future(daemon.start())
     await _either(starting, signals.stop)
     if not starting.done():

@@ -17,13 +17,14 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+from totonoe_core.helper.child import module_path
 from totonoe_server.life import logs
 from totonoe_server.life.addresses import Address, AddressError, Held, parse_addresses
 from totonoe_server.life.config import Settings, SettingsError, metrics_address_of
 from totonoe_server.life.notify import Notifier
 from totonoe_server.life.reload import Reloader
 from totonoe_server.life.seat import MODULE, READY, Order, Seat
-from totonoe_server.life.watchdog import ENGINE_CLOSE_S, STOP_SPARE_S, ExitCode, Watchdog
+from totonoe_server.life.watchdog import ENGINE_CLOSE_S, STOP_SPARE_S, ExitCode, watch
 from totonoe_server.logger import logger
 
 RESTART_S_MIN, RESTART_S_MAX = 0.5, 30.0
@@ -108,7 +109,7 @@ class _Kept:
                 self._process = await asyncio.create_subprocess_exec(
                     *(sys.executable, "-P", "-m", MODULE),
                     stdin=its.fileno(),
-                    env=_environment(),
+                    env={**os.environ, "PYTHONPATH": module_path()},
                     # Ctrl-C in a terminal is for this process, which passes it on once.
                     process_group=0,
                 )
@@ -135,12 +136,6 @@ class _Kept:
         if self._process is not None and self._process.returncode is None:
             with contextlib.suppress(ProcessLookupError):
                 self._process.send_signal(number)
-
-
-def _environment() -> dict[str, str]:
-    """Return this process's environment, and its module path for one that runs from its sources."""
-    paths = dict.fromkeys(path or os.getcwd() for path in sys.path)  # noqa: PTH109 (text needed)
-    return {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
 
 
 class _Signals:
@@ -205,14 +200,8 @@ async def _run(settings: Settings, reloader: Reloader, made: Sequence[Order]) ->
     reloader.on(("log_level",), lambda new: logs.set_level(new.log_level))
     # Each daemon reads it by itself.
     reloader.on(("log_calls",), lambda _: None)
-    signals, loop, notifier = _Signals(reloader), asyncio.get_running_loop(), Notifier()
-
-    def received(number: signal.Signals) -> None:
-        with contextlib.suppress(RuntimeError):  # the loop has ended, and the process is about to
-            loop.call_soon_threadsafe(signals.receive, number)
-
-    stop_s = settings.grace_s + ENGINE_CLOSE_S + 2 * STOP_SPARE_S
-    Watchdog(stop_s, received).begin()
+    signals, notifier = _Signals(reloader), Notifier()
+    watch(settings.grace_s + ENGINE_CLOSE_S + 2 * STOP_SPARE_S, signals.receive)
     keeping: list[asyncio.Task[int]] = []
     for group in (made[:1], made[1:]):
         daemons = [_Kept(order, signals.stop) for order in group]

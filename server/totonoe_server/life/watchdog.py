@@ -7,6 +7,8 @@ What was acknowledged is on disk, so leaving without cleaning up loses nothing o
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import faulthandler
 import os
 import signal
@@ -120,6 +122,17 @@ class Watchdog:
     def _report(self) -> None:
         logger.error("the stop was held up", code=int(self._code), threads=threads_at_work())
         sys.stderr.flush()
+
+
+def watch(stop_s: float, receive: Callable[[signal.Signals], None]) -> None:
+    """Begin a watchdog that hands each signal to a function on the running event loop."""
+    loop = asyncio.get_running_loop()
+
+    def received(number: signal.Signals) -> None:
+        with contextlib.suppress(RuntimeError):  # the loop has ended, and the process is about to
+            loop.call_soon_threadsafe(receive, number)
+
+    Watchdog(stop_s, received).begin()
 
 
 def threads_at_work() -> list[str]:
