@@ -23,8 +23,7 @@ from totonoe_core.store.tables import reader
 from totonoe_core.store.tables.pool import Pool
 from totonoe_core.store.tables.sql import EVERY
 
-_LINKS = reader.LINKS.format(columns=reader.LINK_COLUMNS)
-_READABLE_LINKS = reader.LINKS.format(columns=sql.readable(reader.LINK_COLUMNS))
+_READABLE_LINKS = reader.select_links(sql.readable(reader.LINK_COLUMNS))
 
 UNREADABLE = (UnicodeDecodeError, apsw.CorruptError)
 """Errors for a row whose columns cannot even be read."""
@@ -132,7 +131,7 @@ class Rows(reader.Rows):
                 self._set_aside(number)
 
     def _link_rows(self, sources: list[int]) -> list[rows.Row]:
-        cursor = self._session.execute(_LINKS, (sources,))
+        cursor = self._session.execute(reader.LINKS, (sources,))
         try:
             return cursor.fetchall()
         except UnicodeDecodeError:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 from totonoe_core.base.errors import Corruption
 from totonoe_core.domain.records import Dismissal, Episode, Link, Memory, Status, TimeRange
@@ -20,11 +20,18 @@ from totonoe_core.store.tables.session import Found, Session
 T = TypeVar("T")
 
 LINK_COLUMNS = "l.source, l.target, l.type, l.confidence, l.note, l.revision, l.crc, m.id"
-LINKS = (
-    "SELECT {columns} FROM link l JOIN memory m ON m.uid = $1 AND m.row = l.target "
-    "WHERE l.uid = $1 AND l.source = ANY(?) "
-    "ORDER BY l.source, l.confidence DESC, l.target, l.type"
-)
+
+
+def select_links(columns: str = LINK_COLUMNS) -> str:
+    """Return the statement that reads columns of the links of some memories."""
+    return (
+        f"SELECT {columns} FROM link l JOIN memory m ON m.uid = $1 AND m.row = l.target "
+        "WHERE l.uid = $1 AND l.source = ANY(?) "
+        "ORDER BY l.source, l.confidence DESC, l.target, l.type"
+    )
+
+
+LINKS = select_links()
 
 
 class Rows:
@@ -133,10 +140,7 @@ class Rows:
         return None if found is None else int(found)
 
     def ids(self, wanted: Sequence[int]) -> dict[int, str]:
-        found = self._session.execute(
-            "SELECT row, id FROM memory WHERE uid = $1 AND row = ANY(?)", (list(wanted),)
-        )
-        return {cast(int, row): cast(str, memory_id) for row, memory_id in found}
+        return self.moment.ids(wanted)
 
     def forgotten_before(self, time_us: int, limit: int) -> list[str]:
         found = self._session.execute(
@@ -178,7 +182,7 @@ class Rows:
 
     def _link_rows(self, sources: list[int]) -> list[rows.Row]:
         """Return sealed rows of links, each with the id of its target."""
-        return self._session.execute(LINKS.format(columns=LINK_COLUMNS), (sources,)).fetchall()
+        return self._session.execute(LINKS, (sources,)).fetchall()
 
     def _left_out(self, table: str, key: Sequence[object]) -> bool:
         """Note a bad row; return whether the answer may leave it out."""

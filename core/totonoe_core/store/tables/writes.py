@@ -25,7 +25,7 @@ _PUT_IMAGE = sql.insert("image", sql.IMAGE_COLUMNS) + " ON CONFLICT DO NOTHING"
 _PUT_OPERATION = sql.insert("operation", sql.OPERATION_COLUMNS)
 _PUT_EPISODE = sql.insert("episode", rows.EPISODE_COLUMNS)
 _PUT_REPLY = sql.insert("reply", sql.REPLY_COLUMNS)
-_THIS_LINK = "FROM link WHERE uid = $1 AND source = ? AND target = ? AND type = ?"
+_DELETE_LINK = "DELETE FROM link WHERE uid = $1 AND source = ? AND target = ? AND type = ?"
 
 
 class Writes:
@@ -86,12 +86,10 @@ class Writes:
 
     def delete_link(self, source: int, target: int, before: Link, revision: int) -> None:
         self._put_link_image(source, target, before, revision)
-        self._session.write(f"DELETE {_THIS_LINK}", (source, target, before.type.value))
+        self._session.write(_DELETE_LINK, (source, target, before.type.value))
 
     def _put_link_image(self, source: int, target: int, before: Link, revision: int) -> None:
-        written = self._session.execute(
-            f"SELECT revision {_THIS_LINK}", (source, target, before.type.value)
-        ).get
+        written = self.rows.history.link_revision(source, target, before.type)
         # What the same operation made or changed already has no earlier state to keep.
         if written == revision:
             return
