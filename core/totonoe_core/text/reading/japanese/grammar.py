@@ -27,7 +27,7 @@ FLAGS: Final = words_of("passive causative lasting done receives no_more past as
 
 
 class Effect(NamedTuple):
-    """What an expression behind a predicate says."""
+    """The meaning of an expression behind a predicate."""
 
     flips: bool = False
     """Denies what stands before it."""

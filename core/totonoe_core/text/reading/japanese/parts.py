@@ -211,7 +211,7 @@ def _is_count(phrase: Phrase) -> bool:
 
 
 def _counted(phrases: list[Phrase], index: int) -> Phrase | None:
-    """What a count without a particle counts: the thing before it, else the next subject."""
+    """Return the thing that a count without a particle counts: the one before, else a subject."""
     before = phrases[index - 1] if index else None
     if before is not None and before.sort == THING and before.case in ("が", "を", ""):
         return None if _is_count(before) else before

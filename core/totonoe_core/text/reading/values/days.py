@@ -344,6 +344,13 @@ _OCLOCK = re.compile(r" ?o['’]?clock(?!\w)")
 
 
 def _hour_at(scan: Scan, at: int, match: Match) -> tuple[int, int] | None:
+    """Return the hour at a place and its end; several rows ask, and it is read once."""
+    if at not in scan.hours:
+        scan.hours[at] = _read_hour(scan, at, match)
+    return scan.hours[at]
+
+
+def _read_hour(scan: Scan, at: int, match: Match) -> tuple[int, int] | None:
     """Hour in figures or in words, and its end; in words only near what shows an hour."""
     if match[0][:1].isdigit():
         return (int(match[0]), match.end()) if int(match[0]) <= 24 else None

@@ -1,4 +1,4 @@
-"""What stands behind a number: its unit, a range, a rate, a counter; and the bare number."""
+"""Numbers with what stands behind them (unit, range, rate, counter), and bare numbers."""
 
 # Rows and tables; a wide character counts as two columns.
 from __future__ import annotations
@@ -24,8 +24,8 @@ from totonoe_core.text.reading.values.words import ORDINAL_UNITS, longest
 
 F = Fraction
 _NUMBER, _QUANTITY = PieceType.NUMBER, PieceType.QUANTITY
-Measured = tuple[Unit, int]
 Match = re.Match[str]
+Measured = tuple[Unit, int]
 
 # --- Units: make returns the unit and its end ------------------------------------------------
 
@@ -48,15 +48,15 @@ def rate_at(scan: Scan, unit: Unit, end: int) -> Measured:
     return per(unit, other), rate.end()
 
 
-def _degrees(_scan: Scan, _at: int, match: re.Match[str]) -> Measured:
+def _degrees(_scan: Scan, _at: int, match: Match) -> Measured:
     return (units.FAHRENHEIT if match[1][0] in "fF" else units.CELSIUS), match.end()
 
 
-def _percent(_scan: Scan, _at: int, match: re.Match[str]) -> Measured:
+def _percent(_scan: Scan, _at: int, match: Match) -> Measured:
     return units.PERCENT, match.end()
 
 
-def _symbol(scan: Scan, at: int, match: re.Match[str]) -> Measured | None:
+def _symbol(scan: Scan, at: int, match: Match) -> Measured | None:
     name = match[1]
     unit = units.SYMBOLS.get(name)
     if unit is None and not name.isupper():
@@ -66,7 +66,7 @@ def _symbol(scan: Scan, at: int, match: re.Match[str]) -> Measured | None:
     return rate_at(scan, unit, match.end())
 
 
-def _unit_word(scan: Scan, _at: int, match: re.Match[str]) -> Measured | None:
+def _unit_word(scan: Scan, _at: int, match: Match) -> Measured | None:
     unit = scan.words.units.get(match[2].lower())
     if unit is None:
         return None
@@ -76,12 +76,12 @@ def _unit_word(scan: Scan, _at: int, match: re.Match[str]) -> Measured | None:
     return rate_at(scan, unit, match.end())
 
 
-def _cjk_word(scan: Scan, _at: int, match: re.Match[str]) -> Measured | None:
+def _cjk_word(scan: Scan, _at: int, match: Match) -> Measured | None:
     name = longest(scan.text, match.end(), scan.words.units)
     return None if name is None else (scan.words.units[name], match.end() + len(name))
 
 
-def _cjk_symbol(scan: Scan, _at: int, match: re.Match[str]) -> Measured | None:
+def _cjk_symbol(scan: Scan, _at: int, match: Match) -> Measured | None:
     unit = units.SYMBOLS.get(match[1])
     if unit is None:
         top, _, bottom = match[1].partition("/")
@@ -122,7 +122,7 @@ _MORE = re.compile(r"(?:,? (?:and |und |et |y |e )?|,|(?<=[a-z]))(?=[0-9])")
 _TIMES = {"once": 1, "twice": 2, "thrice": 3}
 
 
-def _times(scan: Scan, at: int, match: re.Match[str]) -> Found | None:
+def _times(scan: Scan, at: int, match: Match) -> Found | None:
     """Twice as fast, twice a day; "once the server is up" is no number."""
     times, end = _TIMES[match[1].lower()], match.end()
     if times > 1 and _COMPARED.match(scan.text, end):
@@ -134,11 +134,11 @@ def _times(scan: Scan, at: int, match: re.Match[str]) -> Found | None:
     return None if times == 1 else (at, end, _QUANTITY, quantity_key(F(times), units.TIMES))
 
 
-def _hours_minutes(_scan: Scan, at: int, match: re.Match[str]) -> Found:
+def _hours_minutes(_scan: Scan, at: int, match: Match) -> Found:
     return at, match.end(), _QUANTITY, f"{int(match[1]) * 3600 + int(match[2]) * 60} s"
 
 
-def _ordinal(scan: Scan, at: int, _match: re.Match[str]) -> Found | None:
+def _ordinal(scan: Scan, at: int, _match: Match) -> Found | None:
     number = scan.amount(at)
     if number is None or not number.ordinal or (number.in_words and _no_ordinal(scan, at, number)):
         return None
@@ -161,7 +161,7 @@ def _no_ordinal(scan: Scan, at: int, number: Number) -> bool:
     return surface == "first" and (word == "at" or text[end : end + 1] == ",")
 
 
-def _figure(scan: Scan, at: int, _match: re.Match[str]) -> Found | None:
+def _figure(scan: Scan, at: int, _match: Match) -> Found | None:
     """A number that is no ordinal, with what is behind it."""
     number = scan.amount(at)
     return None if number is None or number.ordinal else scan.behind(at, number)

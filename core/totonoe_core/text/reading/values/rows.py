@@ -146,13 +146,14 @@ def sign_of(sign: str) -> str:
 class Scan:
     """A text that is being read; what was found at a place is found once."""
 
-    __slots__ = ("_amounts", "_numbers", "_units", "rules", "text", "words")
+    __slots__ = ("_amounts", "_numbers", "_units", "hours", "rules", "text", "words")
 
     def __init__(self, text: str, rules: Rules) -> None:
         self.text, self.rules, self.words = text, rules, rules.words
         self._numbers: dict[int, Number | None] = {}
         self._amounts: dict[int, Number | None] = {}
         self._units: dict[int, tuple[Unit, int] | None] = {}
+        self.hours: dict[int, tuple[int, int] | None] = {}
 
     def first(self, entries: Entries, at: int) -> Any:
         """Return what the first row makes at a place; None if none makes anything."""

@@ -8,6 +8,7 @@ those of any language in lexicon/any/values.txt.
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass
 from fractions import Fraction
@@ -43,7 +44,7 @@ FORMAL_DIGITS = frozenset("".join(ANY.words("formal digits")))
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """What the rows need of a language; words in lower case. Lists that it has not are empty."""
+    """Words of one language, in lower case, as rows need them. Lists that it has not are empty."""
 
     language: str
     numbers: dict[str, int]
@@ -97,35 +98,28 @@ class Words:
     """Words of the lists above with which a value may begin -> which list it is (ja, zh, ko)."""
 
 
-class _Lists:
-    """Lists of a language, those that it has not empty."""
+class _Lists(Grammar):
+    """Lists of a language, those that it has not empty; `_` stands for a space in a word."""
 
     def __init__(self, language: str) -> None:
         known = language in CJK or language in _SPACED
-        self._lists = Grammar(language, "values") if known else None
-
-    def lines(self, heading: str) -> list[str]:
-        return [] if self._lists is None else self._lists.lines.get(heading, [])
+        self.lines = defaultdict(list, Grammar(language, "values").lines if known else {})
 
     def words(self, heading: str) -> frozenset[str]:
-        return frozenset(_plain(" ".join(self.lines(heading)).split()))
+        return frozenset(map(_plain, super().words(heading)))
 
     def keys(self, heading: str) -> dict[str, str]:
-        pairs = (line.partition(": ") for line in self.lines(heading))
-        return {word: key for key, _, words in pairs for word in _plain(words.split())}
+        return {_plain(word): key for word, key in super().keys(heading).items()}
 
     def numbers(self, heading: str) -> dict[str, int]:
         return _ints(self.keys(heading))
 
-    def units(self, heading: str) -> dict[str, Unit]:
-        return {word: units.unit_of(said) for word, said in self.keys(heading).items()}
-
     def pattern(self, heading: str, before: str = "") -> re.Pattern[str] | None:
-        return next((re.compile(before + line) for line in self.lines(heading)), None)
+        return next((re.compile(before + line) for line in self.lines[heading]), None)
 
 
-def _plain(words: Iterable[str]) -> list[str]:
-    return [word.replace("_", " ") for word in words]
+def _plain(word: str) -> str:
+    return word.replace("_", " ")
 
 
 @cache
@@ -135,7 +129,7 @@ def words_of(language: str) -> Words:
     relative, weekdays = lists.keys("relative days"), lists.numbers("weekdays")
     periods, rates, eras = (
         lists.keys("parts of the day"),
-        lists.units("rates"),
+        units.units_in(lists, "rates"),
         lists.numbers("eras"),
     )
     tables: dict[str, Iterable[str]] = {"period": periods, "rate": rates, "weekday": weekdays,
@@ -171,7 +165,7 @@ def words_of(language: str) -> Words:
         tails=lists.words("numbers at their end"),
         after_all={
             key: frozenset(words.split())
-            for key, _, words in (line.partition(": ") for line in lists.lines("numbers after all"))
+            for key, _, words in (line.partition(": ") for line in lists.lines["numbers after all"])
         },
         counters=lists.words("counters"),
         periods=periods,
