@@ -19,6 +19,7 @@ from totonoe_core.engine.writer.writer import Writer
 from totonoe_core.index.collection_index import CollectionIndex
 from totonoe_core.store.sqlite.reader import ReaderPool, Rows
 from totonoe_server.tools.commands import serve
+from totonoe_server.tools.options import with_settings
 
 STALE_S = 0.05
 
@@ -92,4 +93,4 @@ BREAKS = (
 if __name__ == "__main__":
     name = sys.argv.pop(1)
     next(one for one in BREAKS if one.__name__ == name)()
-    typer.run(serve)
+    typer.run(with_settings(serve))

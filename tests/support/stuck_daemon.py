@@ -19,6 +19,7 @@ from totonoe_core.engine.writer.writer import Writer
 from totonoe_server.life import daemon, runner, watchdog
 from totonoe_server.services.memory import MemoryService
 from totonoe_server.tools.commands import serve
+from totonoe_server.tools.options import with_settings
 
 
 @njit(nogil=True)
@@ -104,4 +105,4 @@ if __name__ == "__main__":
     runner.ENGINE_CLOSE_S = daemon.ENGINE_CLOSE_S = 0.5
     runner.STOP_SPARE_S = watchdog.FORCED_EXIT_S = 0.5
     STUCK[sys.argv.pop(1)]()
-    typer.run(serve)
+    typer.run(with_settings(serve))

@@ -1,7 +1,7 @@
 """Settings of the daemon: options of `serve`, then the environment, then a file, then defaults.
 
-A new setting is one field of `Settings`, one option of `serve` and one row of
-`docs/configuration.md`; tests hold that the three agree.
+A new setting is one field of `Settings`, of which the option of `serve` is made, and one row of
+`docs/configuration.md`; a test holds that the two agree.
 """
 
 from __future__ import annotations
@@ -133,7 +133,8 @@ class Settings(BaseSettings):
     store: str = Field(
         "",
         description="Database that daemons share, in the place of a data directory: "
-        "postgresql://user@host:port/database.",
+        "postgresql://user@host:port/database, without a password (PGPASSWORD or passfile gives "
+        "it).",
     )
     store_pooler: bool = Field(
         False,
@@ -449,7 +450,7 @@ def _wrong_kind(name: str, value: object) -> str:
 
     TOML has types: `true` is no number there, and "3" none either.
     """
-    wanted = _types_of(Settings.model_fields[name].annotation)
+    wanted = types_of(Settings.model_fields[name].annotation)
     if bool in wanted:
         allowed, fits = "true or false", isinstance(value, bool)
     elif float in wanted:
@@ -463,12 +464,19 @@ def _wrong_kind(name: str, value: object) -> str:
     return "" if fits else f"{name}: Input should be {allowed}, got {_shown(value)}"
 
 
-def _types_of(annotation: Any) -> set[Any]:
+def words_of(annotation: Any) -> tuple[str, ...]:
+    """Return the words that a setting may be; none if it may be any text."""
+    if get_origin(annotation) in (Union, types.UnionType):
+        return tuple(word for part in get_args(annotation) for word in words_of(part))
+    return get_args(annotation) if get_origin(annotation) is Literal else ()
+
+
+def types_of(annotation: Any) -> set[Any]:
     """Return the plain types of a setting: those of a union, and str for a set of words."""
     if get_origin(annotation) is Literal:
         return {type(word) for word in get_args(annotation)}
     if get_origin(annotation) in (Union, types.UnionType):
-        return {one for part in get_args(annotation) for one in _types_of(part)}
+        return {one for part in get_args(annotation) for one in types_of(part)}
     return {annotation}
 
 

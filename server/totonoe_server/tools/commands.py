@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -33,7 +33,7 @@ def register(app: typer.Typer) -> None:
         The extra `server` is not installed: no command could run. `app` is unchanged.
     """
     extra.require()
-    app.command("serve")(serve)
+    app.command("serve")(options.with_settings(serve))
     app.command("verify")(verify)
     app.command("warm-up")(warm_up)
     app.command("accept-loss")(accept_loss)
@@ -52,163 +52,15 @@ def register(app: typer.Typer) -> None:
 
 def serve(
     config_file: options.ConfigFile = None,
-    address: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Where to listen: host:port or unix:/path, several with commas, or repeated. "
-            "[TOTONOE_ADDRESS, 127.0.0.1:7766 and totonoe.sock in the data directory]"
-        ),
-    ] = None,
     port: Annotated[str | None, typer.Option(hidden=True)] = None,
-    tls_cert: Annotated[
-        str | None,
-        typer.Option(
-            help="Certificate in PEM; needed for an address that other machines reach. "
-            "[TOTONOE_TLS_CERT]"
-        ),
-    ] = None,
-    tls_key: Annotated[
-        str | None, typer.Option(help="Key of the certificate, in PEM. [TOTONOE_TLS_KEY]")
-    ] = None,
-    tls_client_ca: Annotated[
-        str | None,
-        typer.Option(
-            help="Authority, in PEM, whose certificates clients must have. [TOTONOE_TLS_CLIENT_CA]"
-        ),
-    ] = None,
-    data_dir: Annotated[
-        Path | None,
-        typer.Option(help="Directory that holds everything. [TOTONOE_DATA_DIR]"),
-    ] = None,
-    store: options.Store = None,
-    store_pooler: Annotated[
-        bool | None,
-        typer.Option(
-            "--store-pooler",
-            help="A transaction pooler lies in between. [TOTONOE_STORE_POOLER]",
-        ),
-    ] = None,
-    daemons: Annotated[
-        int | None,
-        typer.Option(
-            help="store: daemons that are started, behind the same addresses. [TOTONOE_DAEMONS, 1]"
-        ),
-    ] = None,
-    embedder: Annotated[
-        str | None,
-        typer.Option(
-            help="use, hashing, openai, sentence-transformers, model2vec or none. "
-            "[TOTONOE_EMBEDDER, use]"
-        ),
-    ] = None,
-    embedder_model: options.EmbedderModel = None,
-    embedder_path: options.EmbedderPath = None,
-    embedder_base_url: options.EmbedderBaseUrl = None,
-    embedder_api_key_env: options.EmbedderApiKeyEnv = None,
-    embedder_dimension: options.EmbedderDimension = None,
-    embedder_timeout_s: Annotated[
-        float | None,
-        typer.Option(help="openai: limit for each try. [TOTONOE_EMBEDDER_TIMEOUT_S, 10]"),
-    ] = None,
-    embedder_workers: Annotated[
-        int | None, typer.Option(help="Processes that embed. [TOTONOE_EMBEDDER_WORKERS, 1]")
-    ] = None,
-    judge: options.Judge = None,
-    judge_processes: options.JudgeProcesses = None,
-    judge_url: options.JudgeUrl = None,
-    judge_model: options.JudgeModel = None,
-    judge_api_key_env: options.JudgeApiKeyEnv = None,
-    judge_dialect: options.JudgeDialect = None,
-    judge_agreed_from: options.JudgeAgreedFrom = None,
-    judge_deadline_s: options.JudgeDeadlineS = None,
-    judge_from: options.JudgeFrom = None,
-    judge_refinements: options.JudgeRefinements = None,
-    collection_idle_s: Annotated[
-        float | None,
-        typer.Option(
-            help="Closes a collection after so long without a call, 0: never. "
-            "[TOTONOE_COLLECTION_IDLE_S, 300]"
-        ),
-    ] = None,
-    memory_budget_mb: Annotated[
-        int | None,
-        typer.Option(
-            help="What open collections may hold, 0: half of the machine's memory. "
-            "[TOTONOE_MEMORY_BUDGET_MB, 0]"
-        ),
-    ] = None,
-    purge_deleted_days: Annotated[
-        float | None,
-        typer.Option(
-            help="Purges a deleted collection after so many days, 0: never. "
-            "[TOTONOE_PURGE_DELETED_DAYS, 0]"
-        ),
-    ] = None,
-    verify_interval_h: Annotated[
-        float | None,
-        typer.Option(
-            help="Hours from one look at everything to the next; 0: never. "
-            "[TOTONOE_VERIFY_INTERVAL_H, 24]"
-        ),
-    ] = None,
-    verify_share: Annotated[
-        float | None,
-        typer.Option(help="Share of one core that it takes. [TOTONOE_VERIFY_SHARE, 0.05]"),
-    ] = None,
-    snapshot_every_h: Annotated[
-        float | None,
-        typer.Option(
-            help="Take a snapshot of what changed, every so many hours; 0: never. "
-            "[TOTONOE_SNAPSHOT_EVERY_H, 0]"
-        ),
-    ] = None,
-    snapshot_keep: Annotated[
-        int | None,
-        typer.Option(
-            help="How many of these stay, for each collection. [TOTONOE_SNAPSHOT_KEEP, 7]"
-        ),
-    ] = None,
-    grace_s: Annotated[
-        float | None,
-        typer.Option(help="Time for running calls after SIGTERM. [TOTONOE_GRACE_S, 10]"),
-    ] = None,
-    metrics_address: Annotated[
-        str | None,
-        typer.Option(
-            help="Where Prometheus reads metrics: host:port, or a port of 127.0.0.1. "
-            "[TOTONOE_METRICS_ADDRESS, nowhere]"
-        ),
-    ] = None,
-    tracing_endpoint: Annotated[
-        str | None,
-        typer.Option(
-            help="Where traces are sent, by OTLP over gRPC: http://host:port, or https. "
-            "[TOTONOE_TRACING_ENDPOINT, nowhere]"
-        ),
-    ] = None,
-    log_level: Annotated[
-        str | None,
-        typer.Option(help="debug, info, warning or error. [TOTONOE_LOG_LEVEL, info]"),
-    ] = None,
-    log_calls: Annotated[
-        str | None,
-        typer.Option(
-            help="Severity of the line that each call leaves in the log: debug, info, warning or "
-            "error. [TOTONOE_LOG_CALLS, debug]"
-        ),
-    ] = None,
-    log_format: Annotated[
-        str | None, typer.Option(help="console or json. [TOTONOE_LOG_FORMAT, console]")
-    ] = None,
+    *,
+    given: dict[str, Any],
 ) -> None:
     """Run the daemon until Ctrl-C or SIGTERM. A second Ctrl-C stops it at once.
 
     An option wins over its environment variable, and a variable over the configuration file.
     SIGHUP reads them again; `totonoe config` shows them.
     """
-    given = dict(locals())
-    del given["config_file"], given["port"]
-    given["address"] = ",".join(address) if address else None
     if port is not None:
         raise typer.BadParameter(f"--port: the port stands in --address 127.0.0.1:{port}")
     from totonoe_server.life import process

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import functools
+import inspect
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 if TYPE_CHECKING:
+    from pydantic.fields import FieldInfo
+
     from totonoe_core.engine.factory import Database
     from totonoe_server.life.config import Settings
 
@@ -30,83 +34,79 @@ Store = Annotated[
         "password (PGPASSWORD or passfile gives it). [TOTONOE_STORE]",
     ),
 ]
-EmbedderOfTool = Annotated[
-    str | None,
-    typer.Option(
-        help="use, hashing, openai, sentence-transformers or model2vec. [TOTONOE_EMBEDDER, use]"
-    ),
-]
-"""Of a tool that measures: unlike a daemon it needs one."""
-EmbedderModel = Annotated[
-    str | None, typer.Option(help="openai: name of the model. [TOTONOE_EMBEDDER_MODEL]")
-]
-EmbedderPath = Annotated[
-    str | None,
-    typer.Option(
-        help="sentence-transformers, model2vec: directory of the model. [TOTONOE_EMBEDDER_PATH]"
-    ),
-]
-EmbedderBaseUrl = Annotated[
-    str | None,
-    typer.Option(help="openai: http://host/v1 of the service. [TOTONOE_EMBEDDER_BASE_URL]"),
-]
-EmbedderApiKeyEnv = Annotated[
-    str | None,
-    typer.Option(help="openai: environment variable with the key. [TOTONOE_EMBEDDER_API_KEY_ENV]"),
-]
-EmbedderDimension = Annotated[
-    int | None,
-    typer.Option(help="Length of the vectors, 0 for the model's. [TOTONOE_EMBEDDER_DIMENSION]"),
-]
-Judge = Annotated[
-    str | None,
-    typer.Option(
-        help="What is asked about pairs of texts: own, none, openai or decisions. "
-        "[TOTONOE_JUDGE, own if its model is installed]"
-    ),
-]
-JudgeProcesses = Annotated[
-    int | None, typer.Option(help="own: processes that judge. [TOTONOE_JUDGE_PROCESSES, 1]")
-]
-JudgeUrl = Annotated[
-    str | None,
-    typer.Option(help="openai, decisions: http://host/v1 of the service. [TOTONOE_JUDGE_URL]"),
-]
-JudgeModel = Annotated[
-    str | None, typer.Option(help="openai, decisions: name of the model. [TOTONOE_JUDGE_MODEL]")
-]
-JudgeApiKeyEnv = Annotated[
-    str | None,
-    typer.Option(
-        help="openai, decisions: environment variable with the key. [TOTONOE_JUDGE_API_KEY_ENV]"
-    ),
-]
-JudgeDialect = Annotated[
-    str | None,
-    typer.Option(help="decisions: openai or systemone. [TOTONOE_JUDGE_DIALECT, openai]"),
-]
-JudgeAgreedFrom = Annotated[
-    float | None,
-    typer.Option(
-        help="decisions: least probability of the same relation in both orders of the texts. "
-        "[TOTONOE_JUDGE_AGREED_FROM, 0.99]"
-    ),
-]
-JudgeDeadlineS = Annotated[
-    float | None,
-    typer.Option(help="What a write waits for it at most. [TOTONOE_JUDGE_DEADLINE_S, 0.3 for own]"),
-]
-JudgeFrom = Annotated[
-    float | None,
-    typer.Option(help="Least probability that is asked about. [TOTONOE_JUDGE_FROM, 0.5]"),
-]
-JudgeRefinements = Annotated[
-    bool | None,
-    typer.Option(
-        "--judge-refinements",
-        help="Ask too where one text has a little more. [TOTONOE_JUDGE_REFINEMENTS]",
-    ),
-]
+EMBEDDER = (
+    "embedder",
+    "embedder_model",
+    "embedder_path",
+    "embedder_base_url",
+    "embedder_api_key_env",
+    "embedder_dimension",
+)
+"""The settings of an embedder that a tool takes."""
+JUDGE = (
+    "judge",
+    "judge_url",
+    "judge_model",
+    "judge_api_key_env",
+    "judge_dialect",
+    "judge_agreed_from",
+    "judge_deadline_s",
+    "judge_from",
+    "judge_refinements",
+)
+"""The settings of a judge that a tool takes."""
+
+
+def with_settings(command: Callable[..., None], named: Collection[str] = ()) -> Callable[..., None]:
+    """Add an option for each setting to a command, which gets what was given as `given`.
+
+    That is a dictionary by the names of the settings, as `config.load` takes it.
+
+    Parameters
+    ----------
+    named : collection of str
+        The settings; by default all.
+    """
+    from totonoe_server.life.config import Settings
+
+    fields = Settings.model_fields
+    options = [_option(name, fields[name]) for name in named or fields]
+
+    @functools.wraps(command)
+    def run(**arguments: Any) -> None:
+        given = {option.name: arguments.pop(option.name) for option in options}
+        for name in _REPEATED & given.keys():
+            given[name] = ",".join(given[name]) if given[name] else None
+        command(**arguments, given=given)
+
+    own = inspect.signature(command, eval_str=True).parameters.values()
+    kept = [item for item in own if item.name != "given"]
+    run.__signature__ = inspect.Signature([*kept, *options])  # type: ignore[attr-defined]
+    return run
+
+
+_REPEATED = {"address"}
+"""Settings with commas inside whose option may be repeated."""
+
+
+def _option(name: str, field: FieldInfo) -> inspect.Parameter:
+    """Return the option of a setting: its description, the words allowed, variable and default."""
+    from totonoe_server.life.config import ENVIRONMENT_PREFIX, types_of, words_of
+
+    (plain,) = types_of(field.annotation) - {type(None)}
+    kind: Any = list[plain] if name in _REPEATED else plain  # type: ignore[valid-type]
+    words = words_of(field.annotation)
+    allowed = f" One of {', '.join(words[:-1])} or {words[-1]}." if words else ""
+    default = field.default if isinstance(field.default, str | int | float) else ""
+    shown = f", {default}" if default not in ("", False) else ""
+    text = f"{field.description}{allowed} [{ENVIRONMENT_PREFIX}{name.upper()}{shown}]"
+    flag = [f"--{name.replace('_', '-')}"] if plain is bool else []
+    return inspect.Parameter(
+        name,
+        inspect.Parameter.KEYWORD_ONLY,
+        default=None,
+        annotation=Annotated[kind | None, typer.Option(*flag, help=text)],
+    )
 
 
 def data_dir_of(given: Path | None) -> Path:

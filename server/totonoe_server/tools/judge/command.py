@@ -24,7 +24,7 @@ EXIT_USAGE = 2
 def register(app: typer.Typer) -> None:
     """Joins the group `judge` to `app`."""
     group = typer.Typer(no_args_is_help=True, help="Measure a judge on labelled pairs.")
-    group.command("try")(try_)
+    group.command("try")(options.with_settings(try_, (*options.JUDGE, *options.EMBEDDER)))
     app.add_typer(group, name="judge")
 
 
@@ -37,23 +37,10 @@ def try_(
             "may be left out). See docs/quality.md.",
         ),
     ],
-    judge: options.Judge = None,
-    judge_url: options.JudgeUrl = None,
-    judge_model: options.JudgeModel = None,
-    judge_api_key_env: options.JudgeApiKeyEnv = None,
-    judge_dialect: options.JudgeDialect = None,
-    judge_agreed_from: options.JudgeAgreedFrom = None,
-    judge_deadline_s: options.JudgeDeadlineS = None,
-    judge_from: options.JudgeFrom = None,
-    judge_refinements: options.JudgeRefinements = None,
     limit: Annotated[int | None, typer.Option(min=1, help="Only the first pairs.")] = None,
-    embedder: options.EmbedderOfTool = None,
-    embedder_model: options.EmbedderModel = None,
-    embedder_path: options.EmbedderPath = None,
-    embedder_base_url: options.EmbedderBaseUrl = None,
-    embedder_api_key_env: options.EmbedderApiKeyEnv = None,
-    embedder_dimension: options.EmbedderDimension = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    *,
+    given: dict[str, Any],
 ) -> None:
     """Ask a judge about labelled pairs, and show what it would change. Needs no daemon.
 
@@ -61,9 +48,6 @@ def try_(
     is measured. It gets every pair, so both texts of each line go to its server. Exit code 2 if the
     file or an option is wrong, 1 if the embedder or the judge cannot run.
     """
-    given = dict(locals())
-    for name in ("file", "limit", "as_json"):
-        del given[name]
     from totonoe_server.life import process
 
     process.limit_threads()

@@ -42,7 +42,7 @@ class Policy(StrEnum):
 
 def register(app: typer.Typer) -> None:
     """Joins the command to `app`."""
-    app.command("quality")(quality)
+    app.command("quality")(options.with_settings(quality, options.EMBEDDER))
 
 
 def quality(
@@ -88,26 +88,14 @@ def quality(
             "first groups and chains of each language.",
         ),
     ] = None,
-    embedder: options.EmbedderOfTool = None,
-    embedder_model: options.EmbedderModel = None,
-    embedder_path: options.EmbedderPath = None,
-    embedder_base_url: options.EmbedderBaseUrl = None,
-    embedder_api_key_env: options.EmbedderApiKeyEnv = None,
-    embedder_dimension: options.EmbedderDimension = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    *,
+    given: dict[str, Any],
 ) -> None:
     """Measure the guard and Recall on labelled files. Needs no daemon.
 
     Exit code 2 if a file or an option is wrong, 1 if the embedder cannot run.
     """
-    given = {
-        "embedder": embedder,
-        "embedder_model": embedder_model,
-        "embedder_path": embedder_path,
-        "embedder_base_url": embedder_base_url,
-        "embedder_api_key_env": embedder_api_key_env,
-        "embedder_dimension": embedder_dimension,
-    }
     from totonoe_server.life import process
 
     process.limit_threads()
