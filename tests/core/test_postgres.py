@@ -93,15 +93,45 @@ def test_reads_show_what_another_daemon_committed_within_seconds(daemons: list[S
     one, other = daemons
     other.save("so that the collection is open")
     kept = one.save("the heating is set to 21 degrees")
-
-    def is_there() -> bool:
-        try:
-            return bool(other.one(kept))
-        except NotFound:
-            return False
-
-    wait_until(is_there)
+    wait_until(lambda: shows(other, kept))
     assert other.one(kept).content == "the heating is set to 21 degrees"
+
+
+def shows(store: Store, memory_id: str) -> bool:
+    try:
+        return bool(store.one(memory_id))
+    except NotFound:
+        return False
+
+
+@pytest.mark.parametrize("lost", [False, True], ids=["", "its connection was lost"])
+def test_daemon_hears_of_a_commit_without_looking(
+    daemons: list[Store], url: str, monkeypatch: pytest.MonkeyPatch, lost: bool
+) -> None:
+    one, other = daemons
+    monkeypatch.setattr("totonoe_core.engine.writer.writer.TOUCH_FLUSH_S", 3600.0)
+    other.save("so that the collection is open, and its writer looks at nothing by itself")
+    if lost:
+        before = listeners(url)
+        end(url, before)
+        wait_until(lambda: len(listeners(url) - before) == DAEMONS)
+    kept = one.save("the heating is set to 21 degrees")
+    wait_until(lambda: shows(other, kept))
+
+
+def listeners(url: str) -> set[int]:
+    """Return the server's processes of the connections that hear of commits."""
+    with psycopg.connect(url, autocommit=True) as connection:
+        found = connection.execute(
+            "SELECT pid FROM pg_stat_activity "
+            "WHERE query ~ '^(LISTEN|SELECT pg_notify)' AND datname = current_database()"
+        )
+        return {pid for (pid,) in found}
+
+
+def end(url: str, processes: set[int]) -> None:
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute("SELECT pg_terminate_backend(pid) FROM unnest(%s) pid", [[*processes]])
 
 
 def test_operation_id_is_answered_again_by_any_daemon(daemons: list[Store]) -> None:
@@ -271,6 +301,7 @@ def test_behind_a_transaction_pooler_nothing_is_prepared(tmp_path: Path, url: st
             catalogue.names()
         kept = catalogue._session.execute("SELECT count(*) FROM pg_prepared_statements").get
         assert (kept == 0) is pooled
+        assert (store.notices is None) is pooled
         catalogue.close()
 
 

@@ -15,7 +15,7 @@ collections are files.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
@@ -1012,6 +1012,19 @@ class FileChecks(Protocol):
         """Rebuild the indexes of one table, or (empty) all, in a transaction of its own."""
 
 
+class Notices(Protocol):
+    """Capability of a shared store: word of what other daemons commit, sooner than a look."""
+
+    def hear(self, heard: Callable[[Set[str]], None]) -> None:
+        """Hand on the uids of collections that others committed to, from now on, on one thread.
+
+        Once for each store. A notice may be lost, and may come before `last_revision` shows more.
+        """
+
+    def close(self) -> None:
+        """Hand on nothing more."""
+
+
 class Store(Protocol):
     """Collections and their catalogue, wherever they are kept."""
 
@@ -1026,6 +1039,10 @@ class Store(Protocol):
         Then each batch first catches up with what they committed: within `transaction` nobody else
         writes.
         """
+
+    @property
+    def notices(self) -> Notices | None:
+        """Word of other daemons' commits; `None`: there are no others, or it does not come here."""
 
     @property
     def copies(self) -> FileCopies | None:

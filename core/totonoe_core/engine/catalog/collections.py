@@ -8,7 +8,7 @@ from __future__ import annotations
 import functools
 import logging
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Set
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import replace
@@ -24,6 +24,7 @@ from totonoe_core.base.errors import (
     NotFound,
     Precondition,
     ReadOnly,
+    TotonoeError,
     Unavailable,
     UndoRefused,
     UnsupportedFormat,
@@ -113,6 +114,8 @@ class Collections:
         self._next_purge_us = self._next_retain_us = 0
         for unknown in self._catalog.recover():
             _log.warning("collections/%s is not in the catalogue; it is left alone", unknown)
+        if store.notices is not None:
+            store.notices.hear(self._look_after_others)
         self._sweepers = [
             Sweeper((self._openings.sweep, self.purge_deleted, self.retain)),
             *([Sweeper((self._refresh_names,), NAMES_READ_S)] if store.shared else []),
@@ -176,6 +179,14 @@ class Collections:
             for name, uid in before.items():
                 if self.names.by_name.get(name) != uid:
                     self._openings.retire(name, functools.partial(_not_found, name))
+
+    def _look_after_others(self, uids: Set[str]) -> None:
+        """Let open collections take in what other daemons committed; none waits."""
+        for one in self._openings.ready_ones():
+            if one.uid in uids:
+                # One that has no room looks soon without this.
+                with suppress(TotonoeError):
+                    one.look_after_others()
 
     def use_open(self) -> list[Opening]:
         """Count a call into every open collection; each must be given back."""
@@ -586,6 +597,8 @@ class Collections:
         """Let queued writes finish until a deadline (monotonic clock), and close the files."""
         for sweeper in self._sweepers:
             sweeper.join()
+        if self.store.notices is not None:
+            self.store.notices.close()
         self._openings.close(deadline_s)
         self._indexer.shutdown(wait=True, cancel_futures=True)
         with self.names.lock:

@@ -183,6 +183,11 @@ class Collection:
             or self._learning.running
         )
 
+    @property
+    def uid(self) -> str:
+        """Id of the collection, whatever its name."""
+        return self._place.uid
+
     def catch_up(self) -> None:
         """Take a checkpoint if the newest one is far behind. Not on the writer's thread."""
         self._indexing.catch_up()
@@ -277,12 +282,16 @@ class Collection:
         waiting = self.waiters.wait(revision - 1)
         if not waiting.done():
             try:
-                # Behind any call the writer looks at what others committed.
-                self._writer.call(lambda: None)
+                self.look_after_others()
             except BaseException:
                 waiting.cancel()
                 raise
         return waiting
+
+    def look_after_others(self) -> None:
+        """Let the writer take in soon what other daemons committed. Raises `Unavailable`."""
+        # It looks behind any call.
+        self._writer.call(lambda: None)
 
     def read(self, query: Query[T]) -> Future[T]:
         """Answers a query: one with a text to look for by its vector too."""

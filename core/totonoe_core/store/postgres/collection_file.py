@@ -7,7 +7,7 @@ that fails leaves nothing behind and the others go on.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -43,14 +43,22 @@ class CollectionFile(Writes):
     """Writes of one collection, in the order of the lock on its row in `collection`.
 
     Methods without a text of their own: see `seam.CollectionFile`.
+
+    Parameters
+    ----------
+    tell : callable, optional
+        Called after each commit, to let other daemons know.
     """
 
     rows: Rows
     _session: Session
 
-    def __init__(self, session: Session, place: Place) -> None:
+    def __init__(
+        self, session: Session, place: Place, tell: Callable[[], None] | None = None
+    ) -> None:
         super().__init__(session, place.path, Rows(session), PurgedRows(session))
         self._name = place.name
+        self._tell = tell
         self.commits = Commits()
 
     def close(self) -> None:
@@ -84,6 +92,8 @@ class CollectionFile(Writes):
                 "FROM operation WHERE uid = $1) WHERE uid = $1"
             )
             session.end("COMMIT")
+            if self._tell is not None:
+                self._tell()
         except BaseException:
             with contextlib.suppress(Exception):
                 session.end("ROLLBACK")

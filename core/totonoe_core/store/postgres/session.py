@@ -30,6 +30,7 @@ _LATER = (
     pg.LockNotAvailable,
     pg.QueryCanceled,
     pg.IdleInTransactionSessionTimeout,
+    pg.TransactionTimeout,
 )
 
 

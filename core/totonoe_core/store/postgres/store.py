@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from totonoe_core.store.aside import Aside
 from totonoe_core.store.postgres.catalog import Catalog
 from totonoe_core.store.postgres.collection_file import CollectionFile
 from totonoe_core.store.postgres.connecting import connector, look, migrated
+from totonoe_core.store.postgres.notices import Notices
 from totonoe_core.store.postgres.reader import ReaderPool
 from totonoe_core.store.postgres.session import Session
 from totonoe_core.store.records import Place
@@ -31,6 +33,7 @@ class PostgresStore:
     """
 
     name = "postgresql"
+    notices: Notices | None
     copies: seam.FileCopies | None = None
     checks: seam.FileChecks | None = None
     shared = True
@@ -38,6 +41,7 @@ class PostgresStore:
     def __init__(self, url: str, derived: Path, *, pooled: bool = False) -> None:
         self._url = url
         self._connect = connector(url, pooled)
+        self.notices = None if pooled else Notices(self._connect)
         self._derived = derived
         directories.make(derived / "collections")
 
@@ -71,7 +75,8 @@ class PostgresStore:
         """See `Store.open`."""
         self.check(place)
         directories.make(place.path.parent)
-        return CollectionFile(self._session(place.uid), place)
+        tell = None if self.notices is None else functools.partial(self.notices.tell, place.uid)
+        return CollectionFile(self._session(place.uid), place, tell)
 
     def adopt(self, file: seam.CollectionFile, place: Place) -> None:
         """Do nothing: here every row has the uid of its collection."""

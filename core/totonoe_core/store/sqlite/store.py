@@ -36,6 +36,7 @@ class SqliteStore:
 
     name = "sqlite"
     shared = False
+    notices: seam.Notices | None = None
 
     def __init__(self, data_dir: Path) -> None:
         self._data_dir = data_dir
