@@ -92,6 +92,7 @@ test-postgres: $(VENV)/.kernels
 		changes check consolidating decide dismissing episodes expiry external_ids folding forgetting growing history \
 		known merging near neighbors races recalled_by replaying resolve sessions shown superseding tidying tombstones \
 		undo_conflicts undoing why_not words_only)) tests/core/test_postgres.py tests/core/test_postgres_faults.py \
+		tests/core/test_postgres_pooler.py \
 		tests/fault/test_postgres_crash.py \
 		tests/core/test_postgres_races.py \
 		tests/server/test_store_option.py tests/server/test_store_copy.py tests/server/test_two_daemons.py \
