@@ -19,6 +19,8 @@ from bench.judge.data import MIRRORED, RELATIONS
 
 _POOLED = 128
 _HEAD = 256
+_DROPPED = 0.1
+"""Share of what a layer adds that is dropped in training: texts are seen several times."""
 
 
 class Layer(nn.Module):
@@ -73,8 +75,11 @@ class Layer(nn.Module):
         crossed = (read[..., size:] * sides.flip(-1)).sum(-1, keepdim=True)
         read = read[..., :size] + crossed * self.cross_value[:, None]
         read = read.transpose(1, 2).reshape(batch, tokens, hidden)
-        x = self._norm(x + self.out(read), 0)
-        return self._norm(x + self.down(fn.gelu(self.up(x))), 2)
+        x = self._norm(x + self._dropped(self.out(read)), 0)
+        return self._norm(x + self._dropped(self.down(fn.gelu(self.up(x)))), 2)
+
+    def _dropped(self, x: torch.Tensor) -> torch.Tensor:
+        return fn.dropout(x, _DROPPED, self.training)
 
     def _norm(self, x: torch.Tensor, at: int) -> torch.Tensor:
         weight, bias = self.norms[at], self.norms[at + 1]
