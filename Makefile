@@ -4,6 +4,7 @@
 #   make test-console                  the console in a browser, where one is installed
 #   make browser                       install what that needs, as far as it can be had here
 #   make test-postgres                 the tests of the engine on PostgreSQL
+#   make test-postgres-faults          50 times each: a daemon is killed, stands still, loses the server
 #   make quick                         the unit tests (under 90 seconds on 2 cores)
 #   make bench-kernels | bench-filtered | bench-guard | bench-history | bench-load | bench-peers |
 #     bench-startup | bench-embedding | bench-quality | bench-consolidate | bench-collections |
@@ -42,7 +43,7 @@ unexport PYTHONDONTWRITEBYTECODE
 examples: $(VENV)/.dev $(VENV)/.kernels
 	PYTHONPATH=tests $(BIN)/python -m support.pages
 
-.PHONY: run test test-console browser test-postgres quick lint lint-typescript test-typescript soak-typescript format proto examples soak soak-load lock audit dist clean
+.PHONY: run test test-console browser test-postgres test-postgres-faults quick lint lint-typescript test-typescript soak-typescript format proto examples soak soak-load lock audit dist clean
 
 run: $(VENV)/.kernels
 	@echo "Starting the daemon; Ctrl-C stops it."
@@ -93,12 +94,15 @@ test-postgres: $(VENV)/.kernels
 		known merging near neighbors races recalled_by replaying resolve sessions shown superseding tidying tombstones \
 		undo_conflicts undoing why_not words_only)) tests/core/test_postgres.py tests/core/test_postgres_faults.py \
 		tests/core/test_postgres_pooler.py \
-		tests/fault/test_postgres_crash.py \
+		tests/fault/test_postgres_crash.py tests/fault/test_postgres_daemons.py \
 		tests/core/test_postgres_races.py \
 		tests/server/test_store_option.py tests/server/test_store_copy.py tests/server/test_two_daemons.py \
 		$(addprefix tests/server/test_,$(addsuffix .py,audit_services cleanup_services consolidate graph_services \
 		history_services privacy questions races reviewing services tidy_services transfer watch)) \
 		$(addprefix tests/clients/test_,$(addsuffix .py,consolidate namespaces past_live sources transfer watch))
+
+test-postgres-faults: $(VENV)/.kernels
+	TOTONOE_FAULT_ROUNDS=50 $(BIN)/python -m pytest tests/fault/test_postgres_daemons.py
 
 soak: $(VENV)/.dev soak-typescript
 	$(BIN)/python -m pytest -m soak --timeout 3600 --ignore tests/e2e/test_load.py --ignore tests/e2e/test_dist.py

@@ -8,6 +8,7 @@ import typer
 
 from totonoe_server import extra
 from totonoe_server.tools.commands import serve
+from totonoe_server.tools.options import with_settings
 
 if __name__ == "__main__":
     try:
@@ -15,4 +16,4 @@ if __name__ == "__main__":
     except extra.MissingExtraError as error:
         typer.echo(f"totonoe_server needs the server: {extra.INSTALL} ({error})", err=True)
         sys.exit(2)
-    typer.run(serve)
+    typer.run(with_settings(serve))

@@ -27,13 +27,17 @@ def free_port() -> int:
 class DaemonProcess:
     """`python -m totonoe_server` on a data directory; `with` starts and stops it.
 
-    Without a judge unless one is named: its process costs a quarter of a start.
+    Without a judge unless one is named: its process costs a quarter of a start. With the address of
+    a database as `store`, the directory only names its log.
     """
 
-    def __init__(self, data_dir: Path, *, embedder: str = "hashing", judge: str = "none") -> None:
+    def __init__(
+        self, data_dir: Path, *, embedder: str = "hashing", judge: str = "none", store: str = ""
+    ) -> None:
         self.address = f"127.0.0.1:{free_port()}"
         self.data_dir = data_dir
         self._embedder, self._judge = embedder, judge
+        self._place = ("--store", store) if store else ("--data-dir", str(data_dir))
         self._process: subprocess.Popen[bytes] | None = None
         self.log = data_dir.parent / f"{data_dir.name}.log"
 
@@ -52,7 +56,7 @@ class DaemonProcess:
                 [
                     *self.command(),
                     *("--address", self.address),
-                    *("--data-dir", str(self.data_dir)),
+                    *self._place,
                     *("--embedder", self._embedder, "--judge", self._judge),
                 ],
                 stdout=log,

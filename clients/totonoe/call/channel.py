@@ -106,7 +106,8 @@ def default_data_dir() -> Path:
 def channel_options(several: bool = False) -> list[tuple[str, int]]:
     """gRPC channel options, the same for both clients.
 
-    With `several` daemons a machine that does not answer is left for another one soon.
+    With `several` daemons one that does not answer is left for another one soon, within the 30 s
+    that a call has by default.
     """
     return [
         *([("grpc.min_reconnect_backoff_ms", _CONNECT_MS_MAX)] if several else []),
@@ -114,8 +115,8 @@ def channel_options(several: bool = False) -> list[tuple[str, int]]:
         # The longest answer, and what is around one that comes over a stream.
         ("grpc.max_receive_message_length", MESSAGE_BYTES_MAX + FRAME_BYTES_MAX),
         # The daemon accepts pings every 10 s; gRPC's default of a server is 300 s.
-        ("grpc.keepalive_time_ms", 30_000),
-        ("grpc.keepalive_timeout_ms", 10_000),
+        ("grpc.keepalive_time_ms", 12_000 if several else 30_000),
+        ("grpc.keepalive_timeout_ms", 5_000 if several else 10_000),
         ("grpc.http2.max_pings_without_data", 0),
         # A daemon that starts is found about as soon as a call is tried again (`RetryPolicy`).
         ("grpc.initial_reconnect_backoff_ms", 100),

@@ -10,10 +10,9 @@ import { Places } from "./places.js";
 
 const MESSAGE_BYTES_MAX = 16 * 1024 * 1024;
 // The daemon accepts pings every 10 s.
-const PING_INTERVAL_MS = 30_000;
-const PING_TIMEOUT_MS = 10_000;
-// Of several daemons a machine that does not answer is left for another one soon.
-const CONNECT_MS_MAX = 2_000;
+const OF_ONE = { pingIntervalMs: 30_000, pingTimeoutMs: 10_000 };
+// Of several daemons one that does not answer is left for another one soon: within the 30 s of a call.
+const OF_SEVERAL = { pingIntervalMs: 12_000, pingTimeoutMs: 5_000, connectTimeoutMs: 2_000 };
 
 interface Opened {
   address: string;
@@ -37,11 +36,11 @@ export class Connection implements Transport {
       this.#daemons = [new Daemon(undefined, { address: "the given transport", transport })];
     } else {
       const given = givenAddresses(address) ?? [undefined];
-      const connectMs = given.length > 1 ? CONNECT_MS_MAX : undefined;
+      const waits = given.length > 1 ? OF_SEVERAL : OF_ONE;
       this.#daemons = given.map((one) => {
         // What is looked for where none is given never leaves this machine either.
         const credentials = credentialsFor(one ?? DEFAULT_ADDRESS, proof);
-        return new Daemon(one, () => dialled(one, credentials, connectMs));
+        return new Daemon(one, () => dialled(one, credentials, waits));
       });
     }
     this.places = new Places(this.#daemons.length);
@@ -106,22 +105,14 @@ class Daemon {
 async function dialled(
   given: string | undefined,
   { token, ...files }: Credentials,
-  connectTimeoutMs: number | undefined,
+  waits: typeof OF_ONE,
 ): Promise<Opened> {
   const address = given ?? (await defaultAddress());
   const secure = address.startsWith(TLS_SCHEME);
   const path = address.startsWith("unix:") ? address.slice("unix:".length) : undefined;
   const baseUrl = secure ? address : path === undefined ? `http://${address}` : "http://localhost";
   const nodeOptions = path === undefined ? (secure ? files : {}) : { createConnection: () => connect(path) };
-  const session = new Http2SessionManager(
-    baseUrl,
-    {
-      pingIntervalMs: PING_INTERVAL_MS,
-      pingTimeoutMs: PING_TIMEOUT_MS,
-      ...(connectTimeoutMs === undefined ? {} : { connectTimeoutMs }),
-    },
-    nodeOptions,
-  );
+  const session = new Http2SessionManager(baseUrl, waits, nodeOptions);
   const transport = createGrpcTransport({
     baseUrl,
     sessionManager: session,
