@@ -35,7 +35,7 @@ _OF_VERDICT = {
 _ASIDE = 5, 1
 _TUNING = 10, 6
 """Every second topic of those kept aside: scales, trees and bounds are fitted on it."""
-_LEARNED_WHOLLY = "seventh: "
+_LEARNED_WHOLLY = "seventh: ", "eighth: "
 """Topics written after the fifth had been set aside."""
 _EDITS_PER_GROUP = 3
 _POSITIVES, _NEGATIVES = 5, 6

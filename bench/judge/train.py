@@ -1,9 +1,9 @@
 """Trains the judge: `python -m bench.judge.train OUT --steps 7000`.
 
-The rate of learning warms up, stays, and falls to zero in the last two fifths, so that a run can be
-gone on with from what it wrote before that (`OUT.before`). Figures of the groups kept aside are
-printed on the way. A step takes 0.5 to 0.8 s on two cores. The same seed and threads give the same
-weights on the same machine.
+The rate of learning warms up, stays, and falls to zero in the last part (`--fall`), so that a run
+can be gone on with from what it wrote before that (`OUT.before`). Figures of the groups kept aside
+are printed on the way. A step takes 0.5 to 0.8 s on two cores. The same seed and threads give the
+same weights on the same machine.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _CHUNK = 1024
 _PIECES_MAX = 64
 _GENERAL_PIECES_MAX = 80
 """Of both texts of a general pair: longer ones cost twice as much and teach no more."""
-_WARM_STEPS, _FALL = 100, 0.4
+_WARM_STEPS = 100
 _BODY_RATE, _NEW_RATE = 8e-5, 5e-4
 _SMOOTH = 0.01
 _RELATION_WEIGHT = 0.4
@@ -136,6 +136,8 @@ def main() -> None:
     base, text = read_base(options.wheels)
     every = data.groups()
     learned = [one for one in every if not one.aside]
+    if options.twice:
+        learned += [one for one in learned if one.topic.startswith(options.twice)]
     aside = kept_aside([one for one in every if one.aside])
     labelled = data.labelled_pairs(options.probe, options.agent_pairs)
     general = [one for path in options.general for one in data.general_pairs(path)]
@@ -182,9 +184,9 @@ def train(network, pieces, stream, draw, aside, options) -> None:
             general = options.general_share[0 if part < options.general_until else 1]
             shares = general, options.labelled_share
             queue = batches(stream, pieces, draw, shares, options.batch)
-        if step == int((1 - _FALL) * options.steps):
+        if step == int((1 - options.fall) * options.steps):
             save(network, Path(f"{options.out}.before"))
-        scale = min(1.0, (step + 1) / _WARM_STEPS, (1 - part) / _FALL)
+        scale = min(1.0, (step + 1) / _WARM_STEPS, (1 - part) / options.fall)
         for one in optimizer.param_groups:
             one["lr"] = one["top"] * scale
         pairs = queue.pop()
@@ -245,6 +247,8 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--general-share", type=float, nargs=2, default=(0.6, 0.15))
     parser.add_argument("--general-until", type=float, default=0.25)
     parser.add_argument("--labelled-share", type=float, default=0.05)
+    parser.add_argument("--fall", type=float, default=0.4)
+    parser.add_argument("--twice", help="groups whose topic begins so are drawn twice as often")
     parser.add_argument("--look-every", type=int, default=400)
     return parser.parse_args()
 
