@@ -147,8 +147,11 @@ class CollectionFile(Writes):
         return reconnected
 
     def last_numbers(self) -> tuple[int, int, int]:
+        # The revision first: without the lock another daemon may commit between two statements, and
+        # what is newer than the revision is read again, but what is older would be taken for it.
+        newest = self.rows.history.newest()
         row = self._session.execute("SELECT coalesce(max(row), 0) FROM memory WHERE uid = $1").get
-        return int(row), self.rows.history.newest(), self.rows.history.newest_time()
+        return int(row), newest, self.rows.history.newest_time()
 
     # -- Cleaning after a purge: the server's vacuum does it
 
