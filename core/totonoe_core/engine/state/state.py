@@ -67,8 +67,9 @@ class CollectionState:
         self.shared = store.shared
         self.has_embedder = has_embedder
         self.aside = file.aside
-        self.info = info
         self._last_row, self.revision, self.last_time_us = file.last_numbers()
+        # Others may have changed the settings since they were read.
+        info = self.info = read_settings(file.rows) if self.shared else info
         self.newest = self._operation_of(self.revision) if self.shared else ("", 0)
         self.checkpoints = file.checkpoints
         text = file.rows.setting(_REEMBEDDING)
