@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import socket
 import subprocess
 import tempfile
 from collections.abc import Iterator
@@ -13,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from support.daemons import free_port
 from support.engines import FakeClock, Store, contents, forget, remember, undo, update
 from support.postgres import migrated, psycopg, through
 from support.waits import wait_until
@@ -32,9 +32,7 @@ pytestmark = [
 @pytest.fixture
 def pooled() -> Iterator[str]:
     """The address of a database through a pooler with fewer connections than the daemons have."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     with through(migrated()) as (_, url), tempfile.TemporaryDirectory() as directory:
         parts = psycopg.conninfo.conninfo_to_dict(url)
         written = Path(directory) / "pgbouncer.ini"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import socket
 import stat
 from pathlib import Path
@@ -291,6 +292,8 @@ def test_serve_has_an_option_for_every_setting_in_the_joined_command():
     app = typer.Typer()
     app.callback()(lambda: None)
     commands.register(app)
+    taken = set(inspect.signature(options.with_settings(commands.serve)).parameters)
+    assert taken == {"config_file", "port", *config.Settings.model_fields}
     shown = CliRunner().invoke(app, ["serve", "--help"], env={"COLUMNS": "200"})
     assert shown.exit_code == 0
     for name in config.Settings.model_fields:
