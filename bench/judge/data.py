@@ -5,6 +5,7 @@ A fifth of the topics of the groups is kept aside, by the topic's name, whatever
 
 from __future__ import annotations
 
+import copy
 import gzip
 import hashlib
 import json
@@ -35,34 +36,12 @@ _OF_VERDICT = {
 _ASIDE = 5, 1
 _TUNING = 10, 6
 """Every second topic of those kept aside: scales, trees and bounds are fitted on it."""
-_LEARNED_WHOLLY = "seventh: ", "eighth: "
+_LEARNED_WHOLLY = "seventh: ", "eighth: ", "ninth: "
 """Topics written after the fifth had been set aside."""
 _EDITS_PER_GROUP = 3
 _POSITIVES, _NEGATIVES = 5, 6
-_GENERAL_MAX = 2_000
-"""Of a set that is not named below."""
-_GENERAL_OF_MORE_USE = {
-    "pawsx": 12_000,
-    "pawsx_cross": 6_000,
-    "paws_en": 5_000,
-    "stsb_multi": 8_000,
-    "scpp": 5_000,
-    "cad_nli": 5_000,
-    "parakqc": 4_000,
-    "jsem": 4_000,
-    "jsts": 3_000,
-    "cannot_parts": 4_000,
-    "jnli": 3_000,
-    "klue_nli": 4_000,
-    "snli": 6_000,
-    "tatoeba": 8_000,
-    "inferbr": 0,
-    "negation_nli": 0,
-    "fever_symmetric": 0,
-    "rte3": 0,
-    "turku": 0,
-}
-"""0: the licence of a part was not read at its source, or the language is not supported."""
+_GENERAL_MAX = 30_000
+"""Of one set."""
 _GENERAL_ASIDE = 20
 
 
@@ -135,6 +114,15 @@ def groups(directory: Path = HERE / "groups") -> list[Group]:
     return found
 
 
+class Shares(NamedTuple):
+    """Parts of the pairs of a stream, each from 0 to 1; the rest is of groups."""
+
+    general: float
+    labelled: float
+    open: float = 0.0
+    """Pairs of texts of a group or topic whose answer is not known."""
+
+
 class Stream:
     """An endless stream of pairs: groups, edits of them, labelled pairs and general ones.
 
@@ -154,6 +142,7 @@ class Stream:
         edits: dict[str, list[tuple[str, str]]],
         seed: int,
     ) -> None:
+        self._seed = seed
         self._random = random.Random(seed)
         self._learned, self._labelled = list(learned), list(labelled)
         self._general, self._edits = list(general), edits
@@ -162,11 +151,21 @@ class Stream:
             self._of_topic[group.language, group.topic].append(group)
         self._queues: dict[str, list[Any]] = {}
 
-    def take(self, count: int, general_share: float, labelled_share: float) -> list[Pair]:
+    def apart(self, number: int) -> Stream:
+        """Return a stream of the same pairs in another order, one for each number."""
+        stream = copy.copy(self)
+        stream._random, stream._queues = random.Random(f"{self._seed} {number}"), {}
+        return stream
+
+    def take(self, count: int, shares: Shares) -> list[Pair]:
         """Return about `count` pairs, each in one of its two orders by chance."""
-        wanted = int(count * general_share), int(count * labelled_share)
-        found: list[Pair] = [self._next("general", self._general) for _ in range(wanted[0])]
-        found += [self._next("labelled", self._labelled) for _ in range(wanted[1])]
+        found: list[Pair] = []
+        for name, items, share in (
+            ("general", self._general, shares.general),
+            ("labelled", self._labelled, shares.labelled),
+        ):
+            found += [self._next(name, items) for _ in range(int(count * share) if items else 0)]
+        found += [self._open() for _ in range(int(count * shares.open))]
         while len(found) < count:
             found += self._of_group(self._next("group", self._learned))
         self._random.shuffle(found)
@@ -176,6 +175,18 @@ class Stream:
         if not self._queues.get(name):
             self._queues[name] = self._random.sample(items, len(items))
         return self._queues[name].pop()
+
+    def _open(self) -> Pair:
+        """Return a pair that nobody has labelled: two look-alikes, or two texts of a topic."""
+        draw, group = self._random, self._next("open", self._learned)
+        others = [text for text, *_ in group.different]
+        if draw.random() < 0.6:
+            text, other = draw.sample(others, 2)
+        else:
+            near = draw.choice(self._of_topic[group.language, group.topic])
+            text = draw.choice([*group.same, *others])
+            other = draw.choice([*near.same, *(one for one, *_ in near.different)])
+        return Pair(text, other, float("nan"), UNKNOWN)
 
     def _of_group(self, group: Group) -> list[Pair]:
         draw, same, different = self._random, group.same, group.different
@@ -237,7 +248,7 @@ def is_kept_aside(topic: str) -> bool:
 def general_pairs(directory: Path, aside: bool = False) -> list[Pair]:
     """Return the general pairs: inference and paraphrase sets (see the model card).
 
-    At most so many of a set as it is of use; one text in 20 is kept aside, by its first text.
+    At most 30,000 of a set; one text in 20 is kept aside, by its first text.
     """
     known = {"s": 0, "s?": 0, "x": 3, "u": 5, "m": 1, "l": 2}
     found = []
@@ -250,6 +261,5 @@ def general_pairs(directory: Path, aside: bool = False) -> list[Pair]:
             same = float("nan") if letter == "l?" else float(letter in ("s", "s?"))
             relation = SAME_OR_LESS if letter == "l?" else known.get(letter, UNKNOWN)
             of_file.append(Pair(row["a"], row["b"], same, relation))
-        most = _GENERAL_OF_MORE_USE.get(path.name.split(".")[0], _GENERAL_MAX)
-        found += random.Random(0).sample(of_file, min(most, len(of_file)))
+        found += random.Random(0).sample(of_file, min(_GENERAL_MAX, len(of_file)))
     return found

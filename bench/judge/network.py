@@ -19,15 +19,16 @@ from bench.judge.data import MIRRORED, RELATIONS
 
 _POOLED = 128
 _HEAD = 256
-_DROPPED = 0.1
+DROPPED = 0.1
 """Share of what a layer adds that is dropped in training: texts are seen several times."""
 
 
 class Layer(nn.Module):
     """A layer of the encoder, with attention that tells the two texts apart."""
 
-    def __init__(self, base: Base, number: int) -> None:
+    def __init__(self, base: Base, number: int, dropped: float) -> None:
         super().__init__()
+        self._share = dropped
         shape = self.shape = base.shape
         hidden, inner = shape.hidden, shape.inner
 
@@ -69,8 +70,12 @@ class Layer(nn.Module):
         # text, and the padding, and sums the weights of each text, all by the same two products.
         other = q @ self.cross_key[:, :, None] + self.cross_score[:, None, None]
         sides, padding = (one.expand(-1, heads, -1, -1) for one in (sides, padding))
-        q = torch.cat([q, other * sides.flip(-1), torch.ones_like(padding)], -1)
-        weights = torch.softmax(q @ torch.cat([k, sides, padding], -1).transpose(-1, -2), -1)
+        # Accelerators multiply matrices in half precision by eight columns at a time.
+        filled = torch.zeros_like(padding).expand(-1, -1, -1, -(size + 3) % 8)
+        q = torch.cat([q, other * sides.flip(-1), torch.ones_like(padding), filled], -1)
+        weights = torch.softmax(
+            q @ torch.cat([k, sides, padding, filled], -1).transpose(-1, -2), -1
+        )
         read = weights @ torch.cat([v, sides], -1)
         crossed = (read[..., size:] * sides.flip(-1)).sum(-1, keepdim=True)
         read = read[..., :size] + crossed * self.cross_value[:, None]
@@ -79,7 +84,7 @@ class Layer(nn.Module):
         return self._norm(x + self._dropped(self.down(fn.gelu(self.up(x)))), 2)
 
     def _dropped(self, x: torch.Tensor) -> torch.Tensor:
-        return fn.dropout(x, _DROPPED, self.training)
+        return fn.dropout(x, self._share, self.training)
 
     def _norm(self, x: torch.Tensor, at: int) -> torch.Tensor:
         weight, bias = self.norms[at], self.norms[at + 1]
@@ -96,9 +101,17 @@ class Network(nn.Module):
         Numbers of the base's pieces to keep; their places are the numbers of the network.
     layers : sequence of int
         Numbers of the layers to keep, in order.
+    dropped : float
+        Share of what a layer adds that is dropped in training.
     """
 
-    def __init__(self, base: Base, rows: np.ndarray, layers: tuple[int, ...] | None = None) -> None:
+    def __init__(
+        self,
+        base: Base,
+        rows: np.ndarray,
+        layers: tuple[int, ...] | None = None,
+        dropped: float = DROPPED,
+    ) -> None:
         super().__init__()
         shape: Shape = base.shape
         self.shape = shape
@@ -111,7 +124,7 @@ class Network(nn.Module):
         self.register_buffer("positions", positions + kinds[0])
         self.norm_weight = nn.Parameter(torch.from_numpy(base.vector("emb.ln.w")))
         self.norm_bias = nn.Parameter(torch.from_numpy(base.vector("emb.ln.b")))
-        self.layers = nn.ModuleList(Layer(base, n) for n in layers or range(shape.layers))
+        self.layers = nn.ModuleList(Layer(base, n, dropped) for n in layers or range(shape.layers))
         self.detect = nn.Linear(hidden, _POOLED)
         one = 2 * hidden + _POOLED
         self.trunk = nn.Sequential(nn.Linear(4 * one, _HEAD), nn.GELU(), nn.Dropout(0.1))
@@ -148,7 +161,7 @@ class Network(nn.Module):
         mean = (x * part).sum(1) / part.sum(1)
         # Every text begins with its mark: the only token at position 0 of its side.
         first = inside.to(torch.int64).argmax(1)
-        mark = x[torch.arange(len(x)), first]
+        mark = x[torch.arange(len(x), device=x.device), first]
         strongest = (self.detect(x) + (part - 1) * 1e4).amax(1)
         return torch.cat([mark, mean, strongest], -1)
 

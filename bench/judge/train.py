@@ -1,9 +1,12 @@
 """Trains the judge: `python -m bench.judge.train OUT --steps 7000`.
 
-The rate of learning warms up, stays, and falls to zero in the last part (`--fall`), so that a run
-can be gone on with from what it wrote before that (`OUT.before`). Figures of the groups kept aside
-are printed on the way. A step takes 0.5 to 0.8 s on two cores. The same seed and threads give the
-same weights on the same machine.
+The rate of learning warms up, stays, and falls to zero in the last part (`--fall`). What is kept is
+a running mean of the weights of the last steps. With `--teachers`, the network learns what several
+trained ones say in the mean, besides what is known; `--init` of several begins with the mean of
+their weights. Figures of the half of the groups kept aside that tunes are printed on the way. A
+step of 16 takes 0.5 to 0.8 s on two cores, and one of 128 a fiftieth of a second on an accelerator.
+Sources: Hinton et al., "Distilling the Knowledge in a Neural Network", 2015; Wortsman et al.,
+"Model soups", 2022.
 """
 
 from __future__ import annotations
@@ -12,6 +15,8 @@ import argparse
 import json
 import random
 import time
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -19,20 +24,27 @@ import torch
 import torch.nn.functional as fn
 from tokenizers import Tokenizer
 from torch import nn
+from torch.utils.data import DataLoader, IterableDataset, get_worker_info
 
 from bench.judge import data, pruning
-from bench.judge.base import read_base
+from bench.judge.base import Base, read_base
 from bench.judge.evaluate import auc, found_at, kept_aside
-from bench.judge.network import Network, encoded
+from bench.judge.network import DROPPED, Network, encoded
 
-_CHUNK = 1024
+_CHUNK = 64
+"""Batches that are drawn at once: of their pairs, those of about one length stand together."""
 _PIECES_MAX = 64
 _GENERAL_PIECES_MAX = 80
 """Of both texts of a general pair: longer ones cost twice as much and teach no more."""
-_WARM_STEPS = 100
+_KNOWN_MAX = 2_000_000
+_WARM_STEPS = 200
 _BODY_RATE, _NEW_RATE = 8e-5, 5e-4
 _SMOOTH = 0.01
 _RELATION_WEIGHT = 0.4
+_TAUGHT_WEIGHT = 1.5
+"""Of what the teachers say, beside 1 for what is known."""
+_MEAN_OF = 0.998
+"""Decay of the running mean of the weights, of a step."""
 BEGIN, END, PAD = 0, 2, 1
 
 
@@ -43,31 +55,66 @@ class Pieces:
         self._tokenizer, self._longest = tokenizer, longest
         self._known: dict[str, list[int]] = {}
 
+    def read(self, texts: Iterable[str]) -> None:
+        """Make the pieces of many texts on all cores."""
+        new = list({text for text in texts if text not in self._known})
+        made = self._tokenizer.encode_batch_fast(new, add_special_tokens=False)
+        self._known |= {text: one.ids[: self._longest] for text, one in zip(new, made, strict=True)}
+
     def of(self, text: str) -> list[int]:
         """Return the pieces of a text."""
         found = self._known.get(text)
         if found is None:
             found = self._tokenizer.encode(text, add_special_tokens=False).ids[: self._longest]
-            if len(self._known) < 400_000:
+            if len(self._known) < _KNOWN_MAX:
                 self._known[text] = found
         return found
 
-    def batch(self, pairs: list[tuple[str, str]]) -> list[torch.Tensor]:
+    def length(self, pair: data.Pair | tuple[str, str]) -> int:
+        """Return the number of pieces of both texts."""
+        return len(self.of(pair[0])) + len(self.of(pair[1]))
+
+    def batch(self, pairs: Sequence[tuple]) -> list[torch.Tensor]:
         """Return the tensors of pairs of texts."""
-        taken = [(self.of(a), self.of(b)) for a, b in pairs]
+        taken = [(self.of(pair[0]), self.of(pair[1])) for pair in pairs]
         return [torch.from_numpy(one) for one in encoded(taken, BEGIN, END, PAD)]
+
+
+class Batches(IterableDataset):
+    """Batches of a stream without end: ids, sides, places, *same* and relation, as tensors."""
+
+    def __init__(self, stream: data.Stream, pieces: Pieces, shares: data.Shares, size: int) -> None:
+        self._stream, self._pieces = stream, pieces
+        self._shares, self._size = shares, size
+
+    def __iter__(self) -> Iterator[list[torch.Tensor]]:
+        worker = get_worker_info()
+        stream = self._stream.apart(worker.id if worker else 0)
+        draw = random.Random(worker.id if worker else 0)
+        while True:
+            chunk = stream.take(_CHUNK * self._size, self._shares)
+            chunk.sort(key=self._pieces.length)
+            # The last one is shorter than the others.
+            starts = list(range(0, len(chunk) - self._size + 1, self._size))
+            draw.shuffle(starts)
+            for at in starts:
+                pairs = chunk[at : at + self._size]
+                same = torch.tensor([one.same for one in pairs])
+                relation = torch.tensor([one.relation for one in pairs])
+                yield [*self._pieces.batch(pairs), same, relation]
 
 
 def scores(network: Network, pieces: Pieces, pairs: list[tuple[str, str]]) -> np.ndarray:
     """Return float32[pair, 1 + relations], whatever the order of the pairs."""
     network.eval()
-    lengths = [len(pieces.of(a)) + len(pieces.of(b)) for a, b in pairs]
-    order = np.argsort(lengths, kind="stable")
+    device = network.words.weight.device
+    order = np.argsort([pieces.length(pair) for pair in pairs], kind="stable")
     found = np.zeros((len(pairs), 7), np.float32)
     with torch.inference_mode():
         for at in range(0, len(order), 64):
             rows = order[at : at + 64]
-            found[rows] = network(*pieces.batch([pairs[row] for row in rows])).numpy()
+            tensors = pieces.batch([pairs[row] for row in rows])
+            found[rows] = network(*(one.to(device) for one in tensors)).float().cpu().numpy()
     network.train()
     return found
 
@@ -90,39 +137,38 @@ def _tokenizer(text: str) -> Tokenizer:
     return tokenizer
 
 
-def _texts(groups: list[data.Group]) -> list[str]:
-    return [text for one in groups for text in (*one.same, *(text for text, *_ in one.different))]
-
-
-def _rows(tokenizer: str, texts: list[str]) -> np.ndarray:
+def _rows(tokenizer: str, learned: list[data.Group], labelled: list[data.Pair]) -> np.ndarray:
     """Return the numbers of the base's pieces that are kept."""
     pieces = [tuple(piece) for piece in json.loads(tokenizer)["model"]["vocab"]]
+    texts = [text for one in learned for text in (*one.same, *(two for two, *_ in one.different))]
+    texts += [text for one in labelled for text in one[:2]]
     return pruning.kept(pieces, pruning.counted(_tokenizer(tokenizer), texts))
 
 
-def loss_of(out: torch.Tensor, pairs: list[data.Pair]) -> torch.Tensor:
-    """Return the loss: of *same*, and less of it of the relation."""
-    same = torch.tensor([one.same for one in pairs])
-    relation = torch.tensor([one.relation for one in pairs])
-    known = ~same.isnan()
-    target = same[known] * (1 - 2 * _SMOOTH) + _SMOOTH
-    total = fn.binary_cross_entropy_with_logits(out[known, 0], target, reduction="sum")
-    clear = relation >= 0
+def loss_of(out: torch.Tensor, same: torch.Tensor, relation: torch.Tensor) -> torch.Tensor:
+    """Return the loss: of *same*, and less of it of the relation, where they are known."""
+    target = same.nan_to_num() * (1 - 2 * _SMOOTH) + _SMOOTH
+    of_same = fn.binary_cross_entropy_with_logits(out[:, 0], target, reduction="none")
     logs = torch.log_softmax(out[:, 1:], -1)
-    total = total - _RELATION_WEIGHT * logs[clear].gather(1, relation[clear, None]).sum()
-    either = relation == data.SAME_OR_LESS
-    follows = torch.logsumexp(logs[either][:, [0, 2]], -1)
-    return (total - _RELATION_WEIGHT * follows.sum()) / len(pairs)
+    of_relation = logs.gather(1, relation.clamp(min=0)[:, None])[:, 0] * (relation >= 0)
+    follows = torch.logsumexp(logs[:, [0, 2]], -1) * (relation == data.SAME_OR_LESS)
+    total = (of_same * ~same.isnan()).sum() - _RELATION_WEIGHT * (of_relation + follows).sum()
+    return total / len(out)
 
 
-def batches(
-    stream: data.Stream, pieces: Pieces, draw: random.Random, shares: tuple[float, float], size: int
-) -> list[list[data.Pair]]:
-    """Return the batches of one chunk: pairs of about one length together."""
-    chunk = stream.take(_CHUNK, *shares)
-    chunk.sort(key=lambda one: len(pieces.of(one.a)) + len(pieces.of(one.b)))
-    found = [chunk[at : at + size] for at in range(0, len(chunk), size)]
-    draw.shuffle(found)
+def taught_loss_of(out: torch.Tensor, taught: torch.Tensor) -> torch.Tensor:
+    """Return how far the answers are from those of the teachers: the cross entropy of both."""
+    of_same = fn.binary_cross_entropy_with_logits(out[:, 0], taught[:, 0].sigmoid())
+    of_relation = fn.cross_entropy(out[:, 1:], taught[:, 1:].softmax(-1))
+    return of_same + _RELATION_WEIGHT * of_relation
+
+
+def mean_of(states: Sequence[dict[str, torch.Tensor]]) -> dict[str, torch.Tensor]:
+    """Return the mean of the weights of networks that began alike."""
+    found = dict(states[0])
+    for name, value in found.items():
+        if value.is_floating_point():
+            found[name] = torch.stack([one[name].float() for one in states]).mean(0)
     return found
 
 
@@ -132,38 +178,47 @@ def main() -> None:
     torch.set_num_threads(options.threads)
     torch.set_flush_denormal(True)
     torch.manual_seed(options.seed)
-    draw = random.Random(options.seed)
+    torch.backends.cuda.matmul.allow_tf32 = True
     base, text = read_base(options.wheels)
     every = data.groups()
     learned = [one for one in every if not one.aside]
-    if options.twice:
-        learned += [one for one in learned if one.topic.startswith(options.twice)]
-    aside = kept_aside([one for one in every if one.aside])
     labelled = data.labelled_pairs(options.probe, options.agent_pairs)
     general = [one for path in options.general for one in data.general_pairs(path)]
-    begun = torch.load(options.init) if options.init else {}
-    if "rows" in begun:
-        # What it has learned is about these pieces.
-        rows = begun["rows"].numpy()
-    else:
-        of_pairs = (text for one in (*labelled, *general) for text in one[:2])
-        rows = _rows(text, [*_texts(learned), *of_pairs])
+    begun = mean_of([torch.load(one, map_location="cpu") for one in options.init or ()] or [{}])
+    # What weights have learned is about their pieces.
+    rows = begun["rows"].numpy() if begun else _rows(text, learned, labelled)
     pieces = Pieces(_tokenizer(pruning.tokenizer_of(json.loads(text), rows)))
-    general = [
-        one
-        for one in general
-        if len(pieces.of(one.a)) + len(pieces.of(one.b)) <= _GENERAL_PIECES_MAX
-    ]
     edits = json.loads(options.edits.read_text("utf-8")) if options.edits else {}
+    # Processes that draw the pairs find the pieces made.
+    pieces.read(text for one in general for text in one[:2])
+    pieces.read(text for one in edits.values() for _, text in one)
+    general = [one for one in general if pieces.length(one) <= _GENERAL_PIECES_MAX]
     print(len(learned), "groups", len(labelled), "labelled", len(general), "general", flush=True)
     stream = data.Stream(learned, labelled, general, edits, options.seed)
-    network = Network(base, rows)
+    network = Network(base, rows, dropped=options.dropped)
     network.load_state_dict(begun, strict=False)
-    train(network, pieces, stream, draw, aside, options)
+    network.to(options.device)
+    shares = data.Shares(options.general_share, options.labelled_share, options.open_share)
+    source = DataLoader(
+        Batches(stream, pieces, shares, options.batch),
+        batch_size=None,
+        num_workers=options.workers,
+        pin_memory=options.device != "cpu",
+        prefetch_factor=64 if options.workers else None,
+    )
+    teachers = [_teacher(base, rows, path, options.device) for path in options.teachers]
+    tuning = kept_aside([one for one in every if one.for_tuning])
+    train(network, teachers, iter(source), lambda one: look(one, pieces, tuning), options)
 
 
-def train(network, pieces, stream, draw, aside, options) -> None:
-    """Take steps until the time is over."""
+def _teacher(base: Base, rows: np.ndarray, path: Path, device: str) -> Network:
+    network = Network(base, rows)
+    network.load_state_dict(torch.load(path, map_location="cpu"), strict=False)
+    return network.to(device).eval().requires_grad_(False)
+
+
+def train(network: Network, teachers: list[Network], source, figures, options) -> None:
+    """Take the steps; `figures` prints those of a network."""
     body = [
         value
         for name, value in network.named_parameters()
@@ -171,39 +226,71 @@ def train(network, pieces, stream, draw, aside, options) -> None:
     ]
     chosen = {id(one) for one in body}
     fresh = [one for one in network.parameters() if one.requires_grad and id(one) not in chosen]
+    learned = [*body, *fresh]
+    mean = [one.detach().clone() for one in learned]
     optimizer = torch.optim.AdamW(
         [{"params": body, "top": options.rate}, {"params": fresh, "top": options.new_rate}],
         weight_decay=0.01,
         fused=True,
     )
+    half = torch.autocast(options.device, torch.bfloat16, enabled=options.device != "cpu")
     network.train()
-    began, queue, seen = time.time(), [], []
+    began, seen = time.time(), torch.zeros((), device=options.device)
     for step in range(options.steps):
         part = step / options.steps
-        if not queue:
-            general = options.general_share[0 if part < options.general_until else 1]
-            shares = general, options.labelled_share
-            queue = batches(stream, pieces, draw, shares, options.batch)
-        if step == int((1 - options.fall) * options.steps):
-            save(network, Path(f"{options.out}.before"))
+        if options.minutes:
+            part = max(part, (time.time() - began) / 60 / options.minutes)
+            if part >= 1:
+                print(step, "steps in the time", flush=True)
+                break
         scale = min(1.0, (step + 1) / _WARM_STEPS, (1 - part) / options.fall)
         for one in optimizer.param_groups:
             one["lr"] = one["top"] * scale
-        pairs = queue.pop()
-        loss = loss_of(network(*pieces.batch([(one.a, one.b) for one in pairs])), pairs)
+        *tensors, same, relation = (
+            one.to(options.device, non_blocking=True) for one in next(source)
+        )
+        with half:
+            out = network(*tensors)
+            with torch.no_grad():
+                said = [teacher(*tensors) for teacher in teachers]
+        loss = loss_of(out.float(), same, relation)
+        if said:
+            taught = torch.stack(said).float().mean(0)
+            loss = loss + _TAUGHT_WEIGHT * taught_loss_of(out.float(), taught)
         optimizer.zero_grad()
         loss.backward()
-        nn.utils.clip_grad_norm_([*body, *fresh], 1.0)
+        nn.utils.clip_grad_norm_(learned, 1.0)
         optimizer.step()
-        seen.append(loss.item())
-        if (step + 1) % 100 == 0:
+        # At first the mean follows fast, so that it forgets where it began.
+        kept = min(_MEAN_OF, (step + 1) / (step + 10))
+        torch._foreach_lerp_(mean, [one.detach() for one in learned], 1 - kept)
+        seen += loss.detach()
+        if (step + 1) % 500 == 0:
             minutes = (time.time() - began) / 60
-            print(f"{step + 1} loss {np.mean(seen[-100:]):.3f} minutes {minutes:.1f}", flush=True)
+            print(f"{step + 1} loss {seen.item() / 500:.3f} minutes {minutes:.1f}", flush=True)
+            seen.zero_()
         if (step + 1) % options.look_every == 0:
-            look(network, pieces, aside[:800])
-            save(network, Path(f"{options.out}.last"))
-    look(network, pieces, aside[:4000])
-    save(network, options.out)
+            with _exchanged(learned, mean):
+                figures(network)
+                save(network, Path(f"{options.out}.last"))
+    with _exchanged(learned, mean):
+        figures(network)
+        save(network, options.out)
+
+
+@contextmanager
+def _exchanged(learned: list[nn.Parameter], mean: list[torch.Tensor]) -> Iterator[None]:
+    """Give a network the weights of the mean while it is open."""
+
+    def exchange() -> None:
+        for one, other in zip(learned, mean, strict=True):
+            one.data, other.data = other.data, one.data
+
+    exchange()
+    try:
+        yield
+    finally:
+        exchange()
 
 
 def look(network: Network, pieces: Pieces, aside) -> None:
@@ -211,10 +298,9 @@ def look(network: Network, pieces: Pieces, aside) -> None:
     logits = scores(network, pieces, [(one.a, one.b) for one in aside])[:, 0]
     same = np.array([one.same == 1 for one in aside])
     languages = np.array([one.language for one in aside])
-    by = {
-        name: round(auc(logits[languages == name], same[languages == name]), 3)
-        for name in ("en", "ja", "zh", "xx")
-    }
+    light = np.array([one.file.startswith("light") for one in aside])
+    parts = {name: languages == name for name in ("en", "ja", "zh", "xx")} | {"light": light}
+    by = {name: round(auc(logits[part], same[part]), 3) for name, part in parts.items()}
     at = {share: round(found_at(logits, same, share), 3) for share in (0.005, 0.01, 0.05, 0.08)}
     print(f"  aside: AUC {auc(logits, same):.3f} {by} found {at}", flush=True)
 
@@ -222,7 +308,7 @@ def look(network: Network, pieces: Pieces, aside) -> None:
 def save(network: Network, path: Path) -> None:
     """Write the weights in float16 where they are learned; the words stay as they are."""
     kept = {
-        name: value.half() if value.is_floating_point() else value
+        name: (value.half() if value.is_floating_point() else value).cpu()
         for name, value in network.state_dict().items()
         if not name.startswith(("words", "positions"))
     }
@@ -233,23 +319,27 @@ def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("out", type=Path)
     parser.add_argument("--steps", type=int, default=7_000)
+    parser.add_argument("--minutes", type=float, help="at most, and the rate falls by the clock")
     parser.add_argument("--batch", type=int, default=16)
     parser.add_argument("--wheels", type=Path, default=Path("wheels"))
     parser.add_argument("--probe", type=Path, default=Path("core/totonoe_core/guard/probe"))
     parser.add_argument("--agent-pairs", type=Path, default=data.HERE / "pairs")
     parser.add_argument("--general", type=Path, nargs="*", default=[])
     parser.add_argument("--edits", type=Path)
-    parser.add_argument("--init", type=Path)
+    parser.add_argument("--init", type=Path, nargs="*", help="weights; of several the mean")
+    parser.add_argument("--teachers", type=Path, nargs="*", default=[])
+    parser.add_argument("--device", default="cpu")
+    parser.add_argument("--workers", type=int, default=0, help="processes that draw the pairs")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--rate", type=float, default=_BODY_RATE)
     parser.add_argument("--new-rate", type=float, default=_NEW_RATE)
-    parser.add_argument("--general-share", type=float, nargs=2, default=(0.6, 0.15))
-    parser.add_argument("--general-until", type=float, default=0.25)
+    parser.add_argument("--dropped", type=float, default=DROPPED)
+    parser.add_argument("--general-share", type=float, default=0.1)
     parser.add_argument("--labelled-share", type=float, default=0.05)
-    parser.add_argument("--fall", type=float, default=0.4)
-    parser.add_argument("--twice", help="groups whose topic begins so are drawn twice as often")
-    parser.add_argument("--look-every", type=int, default=400)
+    parser.add_argument("--open-share", type=float, default=0.0, help="only teachers know these")
+    parser.add_argument("--fall", type=float, default=0.6)
+    parser.add_argument("--look-every", type=int, default=2_000)
     return parser.parse_args()
 
 

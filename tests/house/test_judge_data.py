@@ -58,7 +58,7 @@ def test_training_draws_nothing_of_what_is_kept_aside() -> None:
     known = {text for one in learned for text in (*one.same, *(t for t, *_ in one.different))}
     labelled = [data.Pair("a", "b", 1, 0)]
     stream = data.Stream(learned, labelled, labelled, {}, seed=0)
-    drawn = stream.take(500, general_share=0.1, labelled_share=0.1)
+    drawn = stream.take(500, data.Shares(0.1, 0.1))
     assert len(drawn) >= 500
     same = [one for one in drawn if one.same == 1 and {one.a, one.b} != {"a", "b"}]
     undressed = [one for one in drawn if one.a in known and one.b in known]

@@ -29,7 +29,7 @@ SHOWN_FROM = 0.25
 From it on about a fifth of the look-alikes kept aside are shown: `python -m bench.shown` measures
 the value anew (docs/quality.md).
 """
-CERTAIN_FROM = 0.85
+CERTAIN_FROM = 0.87
 """Default of `GuardPolicy.certain_from`. It belongs to the fit of `same_probability` with a judge.
 
 From it on no look-alike of five streams is lost (`make judge-figures`; docs/quality.md).
