@@ -28,10 +28,11 @@ from support.engines import (
 )
 from support.postgres import database, psycopg
 from support.waits import wait_s, wait_until
-from totonoe_core.base.errors import NotFound, TotonoeError, UnsupportedFormat
+from totonoe_core.base.errors import Corruption, NotFound, TotonoeError, UnsupportedFormat
 from totonoe_core.domain.memories import Purge
 from totonoe_core.domain.queries import HistoryQuery
 from totonoe_core.domain.records import Status
+from totonoe_core.engine.state import state as state_module
 from totonoe_core.engine.state.state import CollectionState
 from totonoe_core.store.postgres.store import PostgresStore
 
@@ -139,6 +140,40 @@ def test_commit_between_two_statements_of_a_look_is_not_overwritten(daemons: lis
     texts = {memory.content for memory in contents(one)["memories"].values()}
     assert len(texts) == 4, "none is in the place of another one"
     wait_until(lambda: held_by(state_of(one)) == held_by(state_of(other)))
+
+
+def test_commit_while_another_daemon_opens_a_collection_is_taken_in_whole(
+    daemons: list[Store], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, other = daemons
+    kept = one.save("there before")
+    read = state_module.read_settings
+
+    def and_a_commit(rows: Any, *name: str) -> Any:
+        found = read(rows, *name)
+        monkeypatch.setattr(state_module, "read_settings", read)
+        one.set(("guard.preset", "ego"))
+        return found
+
+    monkeypatch.setattr(state_module, "read_settings", and_a_commit)
+    other.one(kept)
+    assert state_module.read_settings is read
+    wait_until(lambda: state_of(other).published == state_of(one).published)
+
+
+def test_new_memory_never_takes_the_row_of_another_daemons(daemons: list[Store]) -> None:
+    one, other = daemons
+    other.save("so that the collection is open")
+    kept = one.save("the heating is set to 21 degrees")
+    wait_until(lambda: shows(other, kept))
+    # As if it had not heard of the newest memory, which no lock and no look allows.
+    state_of(other)._last_row -= 1
+    with pytest.raises(Corruption, match="memory_pkey") as refused:
+        other.save("the door is blue")
+    assert "door" not in refused.value.message
+    assert one.one(kept).content == "the heating is set to 21 degrees"
+    other.reopen()
+    assert other.save("the door is blue")
 
 
 def listeners(url: str) -> set[int]:

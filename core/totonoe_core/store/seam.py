@@ -632,7 +632,11 @@ class CollectionFile(Protocol):
         """Highest row number, newest revision, newest operation time (us)."""
 
     def put_memory(self, memory: Memory, before: Memory | None) -> None:
-        """Write a memory's row, and its before image if it existed."""
+        """Write a memory's row: a new one, or with the before image of the one that was there.
+
+        Raises `Corruption`, here or at the end of the transaction, if another memory has its row,
+        id or external id.
+        """
 
     @property
     def has_superseded(self) -> bool:

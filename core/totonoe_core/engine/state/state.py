@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -68,8 +69,8 @@ class CollectionState:
         self.has_embedder = has_embedder
         self.aside = file.aside
         self._last_row, self.revision, self.last_time_us = file.last_numbers()
-        # Others may have changed the settings since they were read.
-        info = self.info = read_settings(file.rows) if self.shared else info
+        self.info = info
+        self._reconnected = False
         self.newest = self._operation_of(self.revision) if self.shared else ("", 0)
         self.checkpoints = file.checkpoints
         text = file.rows.setting(_REEMBEDDING)
@@ -91,10 +92,13 @@ class CollectionState:
         """
         file = store.open(place)
         try:
+            # One snapshot: no order of the reads can be wrong, since no commit falls between them.
+            moment = file.rows.snapshot() if store.shared else contextlib.nullcontext()
             with file.reading():
-                info = read_settings(file.rows, place.path.name)
+                with moment:
+                    info = read_settings(file.rows, place.path.name)
+                    state = cls(store, file, info, has_embedder)
                 store.adopt(file, place)
-                state = cls(store, file, info, has_embedder)
             state.say_lost()
             for bad in state.aside.memories():
                 _log.error("row %d of table memory is bad (id %r): set aside", bad.row, bad.id)
@@ -167,17 +171,27 @@ class CollectionState:
         self._published_row = self._last_row
         self.published = replace(self.info, revision=self.revision)
 
+    def may_be_behind(self) -> bool:
+        """Return whether `catch_up` may find anything, by one read. Writer only."""
+        newest = self.file.rows.last_revision()
+        # Behind the read, which is what opens a lost connection again.
+        self._reconnected |= self.file.take_reconnected()
+        return self._reconnected or newest != self.revision
+
     def catch_up(self) -> bool | None:
         """Take in what other daemons committed, and publish it; return whether any was purged.
 
-        `None` if there was nothing. Writer only, and before anything of a batch is decided: the
-        index must hold nothing that is not committed. What is read twice is taken in once.
+        `None` if there was nothing. Writer only, within a transaction or a snapshot, and before
+        anything of a batch is decided: the index must hold nothing that is not committed.
         """
-        lost = self.file.take_reconnected() and self._operation_of(self.revision) != self.newest
-        if self.file.rows.last_revision() == self.revision and not lost:
+        if not self.may_be_behind():
             return None
         # All is read before anything changes: an error leaves the index as it was.
         last_row, newest, last_time_us = self.file.last_numbers()
+        lost = self._reconnected and self._operation_of(self.revision) != self.newest
+        if newest == self.revision and not lost:
+            self._reconnected = False
+            return None
         info = read_settings(self.file.rows)
         newest_operation = self._operation_of(newest)
         lost = lost or newest < self.revision
@@ -204,7 +218,7 @@ class CollectionState:
                 self.revision,
             )
             self.checkpoints.drop_all()
-        self.info = info
+        self.info, self._reconnected = info, False
         self.revision, self.last_time_us = newest, last_time_us
         self.newest = newest_operation
         self._last_row = max(self._last_row, last_row)

@@ -408,11 +408,15 @@ class Writer:
     def _look_after_others(self) -> None:
         """Catch up between batches, so that reads show what other daemons committed.
 
-        Without the lock: what is committed meanwhile may be read now and once more later.
+        In one snapshot in place of the lock: no commit falls between its reads. What is committed
+        meanwhile is for the next look.
         """
+        file = self._state.file
         try:
-            with self._state.file.reading():
-                self._caught_up()
+            with file.reading():
+                if self._state.may_be_behind():
+                    with file.rows.snapshot():
+                        self._caught_up()
         except TotonoeError as error:
             self._upkeep.skipped(error)
 

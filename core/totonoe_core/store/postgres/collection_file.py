@@ -11,7 +11,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from totonoe_core.base.errors import NotFound
+from psycopg import errors as pg
+
+from totonoe_core.base.errors import Corruption, NotFound
 from totonoe_core.store.postgres.reader import Rows
 from totonoe_core.store.postgres.session import Session
 from totonoe_core.store.records import Loss, Place
@@ -82,6 +84,8 @@ class CollectionFile(Writes):
             It went during the commit: the batch may be stored, and the next one catches up with it.
         NotFound
             Another daemon deleted the collection.
+        Corruption
+            A row is there that this daemon does not know of; nothing of the batch is stored.
         """
         session = self._session
         try:
@@ -94,10 +98,26 @@ class CollectionFile(Writes):
             session.end("COMMIT")
             if self._tell is not None:
                 self._tell()
-        except BaseException:
+        except BaseException as error:
             with contextlib.suppress(Exception):
                 session.end("ROLLBACK")
+            if isinstance(error, pg.UniqueViolation):
+                raise self._conflict(error) from error
             raise
+
+    def _conflict(self, error: pg.UniqueViolation) -> Corruption:
+        """Return the error for a new row whose key is taken.
+
+        All that was decided fits to the rows that this daemon knows: the row is another daemon's.
+        """
+        # Of the server's words only those without a value of the row.
+        table = str(error.diag.table_name)
+        return Corruption(
+            "CORRUPT_ROW",
+            f"table {table} of {self._name} has a row that this daemon does not know of "
+            f"({error.diag.constraint_name}); restart it, so that it reads all rows anew",
+            table=table,
+        )
 
     @contextmanager
     def trial(self) -> Iterator[None]:
@@ -147,11 +167,8 @@ class CollectionFile(Writes):
         return reconnected
 
     def last_numbers(self) -> tuple[int, int, int]:
-        # The revision first: without the lock another daemon may commit between two statements, and
-        # what is newer than the revision is read again, but what is older would be taken for it.
-        newest = self.rows.history.newest()
-        row = self._session.execute("SELECT coalesce(max(row), 0) FROM memory WHERE uid = $1").get
-        return int(row), newest, self.rows.history.newest_time()
+        history = self.rows.history
+        return self.rows.moment.last_row(), history.newest(), history.newest_time()
 
     # -- Cleaning after a purge: the server's vacuum does it
 

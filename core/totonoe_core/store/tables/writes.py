@@ -19,6 +19,7 @@ from totonoe_core.store.tables.recalls import Recalls
 from totonoe_core.store.tables.session import Session
 
 _LINK_KEY = "source, target, type"
+_ADD_MEMORY = sql.insert("memory", rows.MEMORY_COLUMNS)
 _PUT_LINK = sql.upsert("link", sql.LINK_COLUMNS, _LINK_KEY)
 _PUT_DISMISSAL = sql.upsert("dismissal", rows.DISMISSAL_COLUMNS, "a, b")
 _PUT_IMAGE = sql.insert("image", sql.IMAGE_COLUMNS) + " ON CONFLICT DO NOTHING"
@@ -58,7 +59,8 @@ class Writes:
             self._session.write("DELETE FROM embedding WHERE uid = $1 AND row = ?", (memory.row,))
         if memory.superseded_by:
             self._superseded = True
-        self._session.write(sql.PUT_MEMORY, self._session.stored(rows.memory_row(memory)))
+        put = _ADD_MEMORY if before is None else sql.PUT_MEMORY
+        self._session.write(put, self._session.stored(rows.memory_row(memory)))
 
     @property
     def has_superseded(self) -> bool:
