@@ -44,6 +44,7 @@ class Several:
         settings = {
             "store": self.url,
             "daemons": 2,
+            "daemon_silent_s": 5,
             "embedder": "hashing",
             "judge": "none",
             "address": f"{self.shared},127.0.0.1:{first}-{first + 1}",
@@ -158,6 +159,18 @@ def test_daemon_that_is_killed_is_started_again_while_the_other_serves(several: 
     number = ended["number"]
     assert several.number(f"127.0.0.1:{several.own[number - 1]}") == number
     assert len(several.pids()) == 2 and before[0] not in several.pids()
+
+
+def test_daemon_that_hangs_is_killed_and_started_again(several: Several) -> None:
+    ready, before = len(several.said("ready")), several.pids()
+    os.kill(before[0], signal.SIGSTOP)
+    wait_until(lambda: len(several.said("ready")) == ready + 1, several.log)
+    (silent,) = several.said("a daemon shows no sign of life and is killed")
+    ended = several.said("a daemon ended and is started again")[-1]
+    assert (ended["number"], ended["code"]) == (silent["number"], -signal.SIGKILL)
+    number = silent["number"]
+    assert several.number(f"127.0.0.1:{several.own[number - 1]}") == number
+    assert before[1] in several.pids() and before[0] not in several.pids()
 
 
 def test_sigterm_ends_all_of_them_and_gives_the_ports_back(several: Several) -> None:

@@ -146,6 +146,13 @@ class Settings(BaseSettings):
         le=limits.DAEMONS_PER_MACHINE_MAX,
         description="store: daemons that are started here, behind the same addresses.",
     )
+    daemon_silent_s: float = Field(
+        30.0,
+        ge=2,
+        le=3600,
+        description="daemons: one that shows no sign of life for so long is killed and started "
+        "again.",
+    )
     embedder: EmbedderKind = Field("use", description="What makes vectors of texts.")
     embedder_model: str = Field("", description="openai: name of the model.")
     embedder_path: str = Field(

@@ -1,12 +1,13 @@
 """The place of a daemon among several that one command started, and its side of the wire to that.
 
 The command writes one line with the place and the settings; the daemon answers with READY when it
-serves. If the wire ends, the command is gone, and the daemon stops as on SIGTERM: a daemon that
-nobody looks after would keep the port.
+serves, and from then on sends a BEAT a second from its event loop. If the wire ends, the command is
+gone, and the daemon stops as on SIGTERM: a daemon that nobody looks after would keep the port.
 """
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import signal
@@ -18,7 +19,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-READY = b"ready"
+READY, BEAT = b"ready", b"."
+BEAT_S = 1.0
 MODULE = "totonoe_server.life.seat"
 """The module that a daemon of several runs."""
 _ORDER_BYTES_MAX = 1 << 20
@@ -95,14 +97,25 @@ class Wire:
 
     def __init__(self, wire: socket.socket) -> None:
         self._wire = wire
+        self._beating: asyncio.Task[None] | None = None
 
     def ready(self) -> None:
-        """Say that calls are served."""
+        """Say that calls are served, and from now on that the daemon is alive. In the loop."""
+        self._send(READY)
+        self._beating = asyncio.create_task(self._beat())
+
+    async def _beat(self) -> None:
+        while True:
+            await asyncio.sleep(BEAT_S)
+            self._send(BEAT)
+
+    def _send(self, word: bytes) -> None:
+        """Send it, if there is room: a command that stands still does not hold the loop."""
         with suppress(OSError):
-            self._wire.send(READY)
+            self._wire.send(word, socket.MSG_DONTWAIT)
 
     def stopping(self) -> None:
-        """Say nothing: the command sees the end of the process."""
+        """Say nothing: the command sees the end of the process, which is alive until then."""
 
     def stop_with_the_other_end(self) -> None:
         """Begin to wait for the end of the command, and stop this process then."""

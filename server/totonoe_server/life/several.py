@@ -3,7 +3,8 @@
 This process serves nothing and has nothing open but the ports that its daemons share. The first
 daemon starts alone: it compiles what is not compiled yet, and what hinders it hinders all, so that
 there is one line about it. Then the others start beside each other. From then on a daemon that
-ends is started again, after a wait that doubles while it ends soon.
+ends is started again, after a wait that doubles while it ends soon. One that shows no sign of life
+is killed, which ends it.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from totonoe_server.life.addresses import Address, AddressError, Held, parse_add
 from totonoe_server.life.config import Settings, SettingsError, metrics_address_of
 from totonoe_server.life.notify import Notifier
 from totonoe_server.life.reload import Reloader
-from totonoe_server.life.seat import MODULE, READY, Order, Seat
+from totonoe_server.life.seat import BEAT_S, MODULE, READY, Order, Seat
 from totonoe_server.life.watchdog import ENGINE_CLOSE_S, STOP_SPARE_S, ExitCode, watch
 from totonoe_server.logger import logger
 
@@ -64,8 +65,9 @@ def orders(
 class _Kept:
     """One daemon, as often as it is started."""
 
-    def __init__(self, order: Order, stopping: asyncio.Event) -> None:
+    def __init__(self, order: Order, stopping: asyncio.Event, silent_s_max: float) -> None:
         self._order = order
+        self._silent_s_max = silent_s_max
         self._stopping = stopping
         self._process: asyncio.subprocess.Process | None = None
         self._ready_s: float | None = None
@@ -122,7 +124,7 @@ class _Kept:
                 await asyncio.gather(listening, return_exceptions=True)
 
     async def _listen(self, wire: socket.socket) -> None:
-        """Hand the order over, and wait until the daemon says that it serves."""
+        """Hand the order over, wait until the daemon says that it serves, and then watch it."""
         loop = asyncio.get_running_loop()
         with contextlib.suppress(OSError):
             await loop.sock_sendall(wire, self._order.dumps())
@@ -130,6 +132,28 @@ class _Kept:
                 self._ready_s = loop.time()
                 if not self.served.done():
                     self.served.set_result(True)
+                await self._watch(wire)
+
+    async def _watch(self, wire: socket.socket) -> None:
+        """Kill the daemon once it is silent for too long. Returns then, or when the wire ends."""
+        loop, silent_s = asyncio.get_running_loop(), 0.0
+        while silent_s < self._silent_s_max:
+            try:
+                async with asyncio.timeout(BEAT_S):
+                    if not await loop.sock_recv(wire, 1 << 12):
+                        return
+                silent_s = 0.0
+            except TimeoutError:
+                # Not by the clock: if the whole machine stood still, that is one beat for us, too.
+                silent_s += BEAT_S
+        # A stop has limits of its own, in the daemon and here.
+        if not self._stopping.is_set():
+            logger.error(
+                "a daemon shows no sign of life and is killed",
+                number=self._order.seat.number,
+                silent_s=silent_s,
+            )
+            self.signal(signal.SIGKILL)
 
     def signal(self, number: signal.Signals) -> None:
         """Send a signal to it, if it runs."""
@@ -204,7 +228,7 @@ async def _run(settings: Settings, reloader: Reloader, made: Sequence[Order]) ->
     watch(settings.grace_s + ENGINE_CLOSE_S + 2 * STOP_SPARE_S, signals.receive)
     keeping: list[asyncio.Task[int]] = []
     for group in (made[:1], made[1:]):
-        daemons = [_Kept(order, signals.stop) for order in group]
+        daemons = [_Kept(order, signals.stop, settings.daemon_silent_s) for order in group]
         signals.daemons += daemons
         keeping += [asyncio.create_task(daemon.keep()) for daemon in daemons]
         served = await asyncio.gather(*(daemon.served for daemon in daemons))
