@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import socket
+import ssl
 import subprocess
 import sys
 from collections import Counter
@@ -24,6 +25,7 @@ from support.postgres import migrated
 from support.waits import wait_s, wait_until
 from totonoe.v1 import admin_service_pb2 as admin_pb
 from totonoe.v1 import admin_service_pb2_grpc
+from totonoe_server.access.certificates import Authority
 from totonoe_server.life.watchdog import ExitCode
 from totonoe_server.tools import tokens
 from totonoe_server.tools.top import command as top
@@ -36,7 +38,7 @@ CONNECTIONS = 32
 class Several:
     """The command with two daemons, set up by a configuration file with a token."""
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, **more: Any) -> None:
         self.url = migrated()
         first = free_port()
         self.shared, self.own = f"127.0.0.1:{free_port()}", (first, first + 1)
@@ -50,6 +52,7 @@ class Several:
             "address": f"{self.shared},127.0.0.1:{first}-{first + 1}",
             "metrics_address": str(self.metrics),
             "log_format": "json",
+            **more,
         }
         file = directory / "totonoe.toml"
         file.write_text("".join(f"{k} = {json.dumps(v)}\n" for k, v in settings.items()))
@@ -171,6 +174,53 @@ def test_daemon_that_hangs_is_killed_and_started_again(several: Several) -> None
     number = silent["number"]
     assert several.number(f"127.0.0.1:{several.own[number - 1]}") == number
     assert before[1] in several.pids() and before[0] not in several.pids()
+
+
+def test_daemons_with_tls_share_what_is_saved(tmp_path: Path) -> None:
+    authority = Authority.made(tmp_path / "certs")
+    pair, ca = authority.server(["127.0.0.1"]), authority.files.cert
+    several = Several(tmp_path, tls_cert=str(pair.cert), tls_key=str(pair.key))
+    try:
+        urls = [f"https://127.0.0.1:{port}" for port in several.own]
+        text = "The boiler was cleaned in May."
+
+        def ids(client: totonoe.Client) -> list[str]:
+            return [hit.memory.id for hit in client.recall(text).hits]
+
+        def is_refused(client: totonoe.Client) -> bool:
+            try:
+                client.recall(text)
+            except totonoe.errors.Unauthenticated:
+                return True
+            return False
+
+        def served(port: int) -> str:
+            return ssl.get_server_certificate(("127.0.0.1", port), timeout=wait_s())
+
+        with (
+            totonoe.Client(urls[0], token=several.token, ca=ca) as one,
+            totonoe.Client(urls[1], token=several.token, ca=ca) as other,
+            totonoe.Client(",".join(urls), token=several.token, ca=ca) as both,
+            totonoe.Client(f"https://{several.shared}", token=several.token, ca=ca) as shared,
+        ):
+            assert [one.stats().daemon, other.stats().daemon] == [1, 2]
+            saved = one.remember(text)
+            assert saved.saved
+            # One that the other client wrote, of whose revision this one knows nothing.
+            wait_until(lambda: ids(other) == [saved.memory_id])
+            assert not both.remember(text).saved
+            assert not shared.remember(text).saved
+            # All of them read the files again, without a signal.
+            new = authority.server(["127.0.0.1"]).cert.read_text()
+            assert pair.cert.read_text() == new
+            wait_until(lambda: {served(port) for port in several.own} == {new})
+            assert not one.remember(text).saved
+            # A token that is taken back is refused by each.
+            _tokens("revoke", "ann", "--store", several.url)
+            for client in (one, other, shared):
+                wait_until(lambda client=client: is_refused(client))
+    finally:
+        several.end()
 
 
 def test_sigterm_ends_all_of_them_and_gives_the_ports_back(several: Several) -> None:
