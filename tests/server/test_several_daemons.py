@@ -46,7 +46,8 @@ class Several:
         settings = {
             "store": self.url,
             "daemons": 2,
-            "daemon_silent_s": 5,
+            # A daemon of a loaded machine may need a few seconds for one turn of its loop.
+            "daemon_silent_s": 15,
             "embedder": "hashing",
             "judge": "none",
             "address": f"{self.shared},127.0.0.1:{first}-{first + 1}",
