@@ -89,14 +89,30 @@ def test_less_certain_opinion_is_asked_about(tmp_path: Path) -> None:
         ("The server listens on port 8080", "The server listens on port 8081"),
         ("Ann manages Bob", "Bob manages Ann"),
         ("The build runs on Mondays", "The build runs on Tuesdays"),
-        # Not read: digits speak.
-        ("서버는 포트 8080에서 실행됩니다", "서버가 실행되는 포트는 8081입니다"),
     ],
 )
 def test_hard_difference_is_never_overruled(tmp_path: Path, said: str, again: str) -> None:
     with judged(tmp_path, SureJudge()) as store:
         store.save(said, vector=BASE)
-        assert store.do(near(again, 0.97)).saved
+        answer = store.do(near(again, 0.97))
+        assert (answer.saved, answer.guard.question) == (True, None)
+
+
+@pytest.mark.parametrize(
+    ("said", "again"),
+    [
+        ("The staging database listens on port 5433", "Port of staging database: 5434"),
+        # Not read: digits speak.
+        ("서버는 포트 8080에서 실행됩니다", "서버가 실행되는 포트는 8081입니다"),
+    ],
+)
+def test_doubtful_difference_is_asked_about_and_never_refused(
+    tmp_path: Path, said: str, again: str
+) -> None:
+    with judged(tmp_path, SureJudge()) as store:
+        known = store.save(said, vector=BASE)
+        answer = store.do(near(again, 0.97))
+        assert (answer.saved, answer.guard.question.memory_id) == (True, known)
 
 
 @pytest.mark.parametrize("again", [SAID, "the neighbour has a loud dog!"])

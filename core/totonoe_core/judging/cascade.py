@@ -2,6 +2,7 @@
 
 equal text, equal words          refused before
 a hard difference                never overruled; put to the judge only for whether it replaces
+a doubtful difference            never refused; for the rest the judge decides
 the judge                        certain: refused; else its relation is the verdict
 the caller                       asked about what is likely
 """
@@ -15,7 +16,7 @@ from totonoe_core.domain.policy import Action, GuardPolicy
 from totonoe_core.domain.records import Evidence, Finding, Judgement, Verdict
 from totonoe_core.guard.exclusive import certainly_exclusive, tells_what_happened
 from totonoe_core.guard.features import NAMES, judged
-from totonoe_core.guard.probability import same_probability_judged
+from totonoe_core.guard.probability import is_doubtful, same_probability_judged
 from totonoe_core.guard.verdict import Comparison
 from totonoe_core.judging.protocol import RELATIONS, Opinion, Relation
 
@@ -126,7 +127,7 @@ def judged_by(pair: Open, opinion: Opinion, policy: GuardPolicy) -> Judgement:
         same_probability=probability_with(pair.compared, opinion),
         evidence=(name, *before.evidence)[: limits.EVIDENCE_MAX],
     )
-    same = opinion.relation is Relation.SAME
+    same = opinion.relation is Relation.SAME and not is_doubtful(pair.compared.placed)
     if same and policy.is_certain(found) and not _may_hide_a_value(pair.compared, before):
         return replace(found, verdict=Verdict.DUPLICATE)
     return found
