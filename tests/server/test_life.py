@@ -18,7 +18,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from pathlib import Path
 from types import SimpleNamespace
 from typing import IO, Any
@@ -248,6 +248,21 @@ def test_port_is_said_to_be_in_use_only_if_it_is(monkeypatch):
     assert refused(errno.EADDRINUSE).endswith(": the port is in use")
     assert refused(errno.EMFILE).endswith(": Too many open files; see ulimit -n")
     assert refused(errno.EACCES).endswith(": Permission denied")
+
+
+@pytest.mark.parametrize(("port", "failures", "tried"), [(0, 2, 3), (0, 3, 3), (7437, 1, 1)])
+def test_free_port_that_another_process_took_is_chosen_anew(port, failures, tried):
+    asked = []
+
+    def add_insecure_port(target: str) -> None:
+        asked.append(target)
+        if len(asked) <= failures:
+            raise RuntimeError("Failed to bind to address")
+
+    server = SimpleNamespace(add_insecure_port=add_insecure_port)
+    with pytest.raises(RuntimeError) if failures >= tried else nullcontext():
+        daemon_module._bind(server, parse_address(f"127.0.0.1:{port}"), None)
+    assert asked == [f"127.0.0.1:{port}"] * tried
 
 
 def test_bind_that_fails_without_a_cause_quotes_grpc(tmp_path):

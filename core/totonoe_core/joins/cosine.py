@@ -208,7 +208,9 @@ def _join(
         first = begin if same else 0
         a, b = left.short[begin : begin + _SLICE], right.short[first:]
         out = products[: len(a) * len(b)].reshape(len(a), len(b))
-        np.matmul(a, b.T, out=out)
+        # The rows are finite: what a kernel of BLAS does beyond their ends is not in the result.
+        with np.errstate(invalid="ignore"):
+            np.matmul(a, b.T, out=out)
         count = pairs_at_least(out, at_least, 1 if same else -len(a), found[0], found[1])
         looked = len(a) * len(b) - (len(a) * (len(a) + 1) // 2 if same else 0)
         if not count:

@@ -20,6 +20,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from grpc import aio
@@ -77,6 +78,7 @@ QUIET_S_MAX = 2.0
 """Callers that come again and again hold up the end of the port for this long at most."""
 _SERVING = health_pb2.HealthCheckResponse.SERVING
 _NOT_SERVING = health_pb2.HealthCheckResponse.NOT_SERVING
+_FREE_PORT_TRIES = 3
 
 _T = TypeVar("_T")
 
@@ -502,21 +504,34 @@ def _certificates(
 
 
 def _bind(server: aio.Server, place: Address, certificates: Certificates | None) -> None:
-    """Binds one address, a Unix socket with mode 0600 from its first moment on.
+    """Bind one address.
 
     With a certificate all TCP ports speak TLS, so that no port of a daemon is open by mistake.
     """
-    if place.path is None:
-        if certificates is None:
-            server.add_insecure_port(place.target)
-        else:
-            server.add_secure_port(place.target, certificates.credentials())
+    if place.path is not None:
+        _bind_socket(server, place.path, place.target)
         return
-    place.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    clear_stale_socket(place.path)
+    # gRPC picks a free port first and binds it then: another process may be quicker.
+    tries = 1 if place.port else _FREE_PORT_TRIES
+    for left in reversed(range(tries)):
+        try:
+            if certificates is None:
+                server.add_insecure_port(place.target)
+            else:
+                server.add_secure_port(place.target, certificates.credentials())
+            return
+        except RuntimeError:
+            if not left:
+                raise
+
+
+def _bind_socket(server: aio.Server, path: Path, target: str) -> None:
+    """Bind a Unix socket, with mode 0600 from its first moment on."""
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    clear_stale_socket(path)
     before = os.umask(0o177)
     try:
-        server.add_insecure_port(place.target)
+        server.add_insecure_port(target)
     finally:
         os.umask(before)
 
