@@ -18,20 +18,21 @@ import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import apsw
 
-from totonoe_core.base.errors import Corruption, ReadOnly, TotonoeError
+from totonoe_core.base.errors import Corruption, TotonoeError
 from totonoe_core.base.ids import COLLECTION_UID, new_operation_id
 from totonoe_core.store import directories, rows
-from totonoe_core.store.records import CatalogReply, Loss, Place
+from totonoe_core.store.records import Loss, Place
 from totonoe_core.store.sqlite import checks, length, sql
 from totonoe_core.store.sqlite.acknowledged import Note
 from totonoe_core.store.sqlite.length import Log
 from totonoe_core.store.sqlite.loss import CATALOGUE, KIND, Evidence, let_write
 from totonoe_core.store.sqlite.schema import CATALOG, open_reader, open_writer
 from totonoe_core.store.sqlite.snapshot import disk
+from totonoe_core.store.tables.catalog import PURGE, CatalogTables
 
 _log = logging.getLogger(__name__)
 
@@ -39,7 +40,6 @@ COPY: Final = "snapshots/catalog.db"
 """Copy of the catalogue, as of the newest snapshot."""
 TEMPORARY, NEW = ".tmp", ".new"
 """Suffixes after the uid: a directory that is being restored; the mark of a new collection."""
-PURGE = "PurgeCollection"
 REBUILD: Final = "make it anew from the collections: totonoe catalogue rebuild"
 
 
@@ -64,7 +64,7 @@ def is_sound(path: Path) -> bool:
         connection.close()
 
 
-class Catalog:
+class Catalog(CatalogTables):
     """Map from names to directories. Used by one thread at a time.
 
     Methods without a text of their own: see `seam.Catalog` and `seam.FileCatalog`.
@@ -72,6 +72,8 @@ class Catalog:
     `loss` describes acknowledged commits that the catalogue lacks. While it is set, changes raise
     `CommitsLost`.
     """
+
+    COLLECTIONS, OPERATIONS = "collection", "operation"
 
     def __init__(self, data_dir: Path) -> None:
         self._root = data_dir / "collections"
@@ -152,7 +154,7 @@ class Catalog:
                 self.settle(uid)
             else:
                 shutil.rmtree(unfinished, ignore_errors=True)
-        listed = {uid for uid, _, _ in self._collections("")}
+        listed = {uid for uid, _, _ in self._collections()}
         purged = {row[4] for row in self._operations("kind = ?", PURGE)}
         with os.scandir(self._root) as found:
             names = {entry.name for entry in found}
@@ -179,7 +181,7 @@ class Catalog:
         return unknown
 
     def unlisted(self) -> list[str]:
-        known = {uid for uid, _, _ in self._collections("")}
+        known = {uid for uid, _, _ in self._collections()}
         known |= {row[4] for row in self._operations("kind = ?", PURGE)}
         with os.scandir(self._root) as found:
             names = {entry.name for entry in found if entry.is_dir() or entry.name.endswith(NEW)}
@@ -206,7 +208,7 @@ class Catalog:
             directories.sync(target.parent)
 
     def _listed(self, uid: str) -> bool:
-        return bool(self._collections("WHERE uid = ?", uid))
+        return bool(self._collections("uid = ?", uid))
 
     def prepare(self) -> tuple[str, Path]:
         uid = secrets.token_hex(8)
@@ -228,162 +230,37 @@ class Catalog:
         if not self._listed(uid):
             shutil.rmtree(self._root / (uid + TEMPORARY), ignore_errors=True)
 
-    def names(self) -> dict[str, str]:
-        return {name: uid for uid, name, deleted_us in self._collections("") if deleted_us is None}
-
-    def revision(self) -> int:
-        ((newest,),) = self._read("SELECT coalesce(max(revision), 0) FROM operation")
-        return int(newest)
-
-    def reply(self, agent_id: str, operation_id: str) -> CatalogReply | None:
-        found = self._operations("agent_id = ? AND operation_id = ?", agent_id, operation_id)
-        return next((CatalogReply(row[5], row[6]) for row in found), None)
-
-    def deletions(self, name: str, operation_id: str) -> dict[str, str]:
-        where = "operation_id = ? AND kind = 'DeleteCollection'"
-        return {
-            agent_id: uid
-            for _, _, agent_id, _, uid, *_ in self._operations(where, operation_id)
-            if any(listed == name for _, listed, _ in self._collections("WHERE uid = ?", uid))
-        }
-
-    def deleted_before(self, time_us: int, limit: int) -> list[tuple[str, str]]:
-        where = "WHERE deleted_us < ? ORDER BY deleted_us LIMIT ?"
-        return [(uid, name) for uid, name, _ in self._collections(where, time_us, limit)]
-
-    def purged(self, operation_id: str) -> bool:
-        ((count,),) = self._read(
-            "SELECT count(*) FROM operation d JOIN operation p ON p.uid = d.uid AND p.kind = ? "
-            "WHERE d.operation_id = ? AND d.kind = 'DeleteCollection'",
-            PURGE,
-            operation_id,
-        )
-        return bool(count)
-
     def purge(self, uid: str, time_us: int) -> None:
-        operation = (self.revision() + 1, new_operation_id(), "", PURGE, uid, b"", "", time_us)
-        with self._changing():
-            self._connection.execute("DELETE FROM collection WHERE uid = ?", (uid,))
-            self._put_operation(operation)
+        super().purge(uid, time_us)
         # Recorded for good: after a crash the next start removes the rest of it.
         shutil.rmtree(self._root / uid, ignore_errors=True)
 
-    def put(
-        self,
-        *,
-        uid: str,
-        name: str,
-        deleted_us: int | None,
-        operation_id: str,
-        agent_id: str,
-        kind: str,
-        digest: bytes,
-        answer: str,
-        time_us: int,
-        replaced_uid: str = "",
-    ) -> int:
-        revision = self.revision() + 1
-        operation = (revision, operation_id, agent_id, kind, uid, digest, answer, time_us)
-        # The deletion comes first: a name has one collection.
-        listed = [(uid, name, deleted_us)]
-        if replaced_uid:
-            listed.append((replaced_uid, name, time_us if deleted_us is None else None))
-        with self._changing():
-            for one in sorted(listed, key=lambda row: row[2] is None):
-                self._connection.execute(
-                    "INSERT OR REPLACE INTO collection (uid, name, deleted_us, crc) "
-                    "VALUES (?,?,?,?)",
-                    rows.seal(one),
-                )
-            self._put_operation(operation)
-        self._unmark(uid)
+    def put(self, **change: Any) -> int:
+        revision = super().put(**change)
+        self._unmark(change["uid"])
         return revision
-
-    def _put_operation(self, operation: tuple[object, ...]) -> None:
-        self._connection.execute(
-            "INSERT INTO operation (revision, operation_id, agent_id, kind, uid, digest, "
-            "answer, time_us, crc) VALUES (?,?,?,?,?,?,?,?,?)",
-            rows.seal(operation),
-        )
-
-    @contextmanager
-    def _changing(self) -> Iterator[None]:
-        if self.loss is not None:
-            raise self.loss.error()
-        self._log.raise_fault()
-        try:
-            with self._connection:
-                yield
-                revision = self.revision()
-        except (apsw.FullError, apsw.IOError, apsw.ReadOnlyError) as error:
-            raise ReadOnly("READ_ONLY", f"the catalogue cannot be written: {error}") from error
-        except apsw.Error as error:
-            sql.raise_damage(error, "catalog.db")
-            raise
-        self._note.put(revision, revision)
-
-    def keep(
-        self,
-        *,
-        uid: str,
-        operation_id: str,
-        agent_id: str,
-        kind: str,
-        digest: bytes,
-        answer: str,
-        time_us: int,
-    ) -> int:
-        revision = self.revision() + 1
-        with disk("the catalogue"), self._changing():
-            self._put_operation(
-                (revision, operation_id, agent_id, kind, uid, digest, answer, time_us)
-            )
-        return revision
-
-    def answers(self, kinds: Sequence[str], operation_id: str = "") -> list[tuple[str, str]]:
-        marks = ",".join("?" * len(kinds))
-        where = f"kind IN ({marks}) AND (? = '' OR operation_id = ?)"
-        found = self._operations(where, *kinds, operation_id, operation_id)
-        return [(row[2], row[6]) for row in found]
-
-    def every_collection(self) -> list[rows.Row]:
-        """Return (uid, name, deleted_us) of all collections, deleted ones too."""
-        return self._collections("")
-
-    def every_operation(self) -> list[rows.Row]:
-        """Return (revision, operation id, agent, kind, uid, digest, answer, time us) of all."""
-        return self._operations("1 ORDER BY revision")
 
     def take(self, listed: Sequence[rows.Row], operations: Sequence[rows.Row]) -> None:
         """List collections of another store with its operations, as one commit.
 
         The operations get the next revisions here. Raises `ReadOnly`, `CommitsLost`.
         """
-        with disk("the catalogue"), self._changing():
-            for one in listed:
-                self._connection.execute(
-                    "INSERT INTO collection (uid, name, deleted_us, crc) VALUES (?,?,?,?)",
-                    rows.seal(one),
-                )
-            for revision, one in enumerate(operations, self.revision() + 1):
-                self._put_operation((revision, *one[1:]))
+        with self._changing() as revision:
+            self._take(listed, operations, revision)
         for uid, _, _ in listed:
             self._unmark(uid)
 
-    # -- Rows, each checked against its crc
+    @contextmanager
+    def _changing(self) -> Iterator[int]:
+        if self.loss is not None:
+            raise self.loss.error()
+        self._log.raise_fault()
+        with disk("the catalogue"), self._connection:
+            yield self.revision() + 1
+            revision = self.revision()
+        self._note.put(revision, revision)
 
-    def _collections(self, where: str, *values: object) -> list[rows.Row]:
-        """(uid, name, deleted_us) of collections."""
-        sql = f"SELECT uid, name, deleted_us, crc FROM collection {where}"
-        return [rows.check(row, "collection") for row in self._read(sql, *values)]
-
-    def _operations(self, where: str, *values: object) -> list[rows.Row]:
-        """(revision, operation id, agent, kind, uid, digest, answer, time us) of operations."""
-        sql = "SELECT revision, operation_id, agent_id, kind, uid, digest, answer, time_us, crc "
-        sql += f"FROM operation WHERE {where}"
-        return [rows.check(row, "operation") for row in self._read(sql, *values)]
-
-    def _read(self, query: str, *values: object) -> list[rows.Row]:
+    def _read(self, query: str, values: Sequence[object] = ()) -> list[rows.Row]:
         try:
             return self._connection.execute(query, values).fetchall()
         except (apsw.Error, UnicodeDecodeError) as error:

@@ -20,9 +20,10 @@ from totonoe_core.base.ids import COLLECTION_UID
 from totonoe_core.domain.records import LinkType
 from totonoe_core.store.records import SETTINGS_KEY, Place
 from totonoe_core.store.sqlite import checks, identity, length, sql
-from totonoe_core.store.sqlite.catalog import NEW, PURGE, TEMPORARY
+from totonoe_core.store.sqlite.catalog import NEW, TEMPORARY
 from totonoe_core.store.sqlite.loss import CATALOGUE, Evidence
 from totonoe_core.store.sqlite.schema import CATALOG, COLLECTION, FileKind, format_of, open_reader
+from totonoe_core.store.tables.catalog import PURGE
 
 FINDINGS_MAX = 100  # named findings of each kind and file
 
