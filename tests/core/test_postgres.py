@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ from support.engines import (
     remember,
     undo,
     update,
+    vector_at,
     vector_of,
 )
 from support.postgres import database, psycopg
@@ -34,6 +36,7 @@ from totonoe_core.domain.queries import HistoryQuery
 from totonoe_core.domain.records import Status
 from totonoe_core.engine.state import state as state_module
 from totonoe_core.engine.state.state import CollectionState
+from totonoe_core.store.postgres.session import Session
 from totonoe_core.store.postgres.store import PostgresStore
 
 DAEMONS = 2
@@ -226,6 +229,96 @@ def test_collections_of_one_daemon_are_there_for_all(daemons: list[Store]) -> No
     with pytest.raises(TotonoeError) as refused:
         create(other, "shop")
     assert refused.value.reason == "COLLECTION_EXISTS"
+
+
+def test_save_takes_two_round_trips_and_what_it_reads(
+    daemons: list[Store], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = daemons[0]
+    near = vector_of("the heating")
+    for number in range(8):
+        one.save(f"note {number}", vector=vector_at(near, 0.9, number), force=True)
+    trips: list[list[str]] = []
+    run = Session._run
+
+    def counted(self: Session, written: Any, statements: Any) -> Any:
+        if self is state_of(one).file._session:
+            trips.append([query for query, _ in (*written, *statements)])
+        return run(self, written, statements)
+
+    monkeypatch.setattr(Session, "_run", counted)
+    command = remember("the heating is set to 21 degrees", vector=near, force=True)
+    answer = one.apply(command, operation_id="op-1")
+    monkeypatch.undo()
+    assert len(answer.results[0].links) > 1
+    first, *read, last = trips
+    assert first[0].startswith("BEGIN") and any("FOR UPDATE" in query for query in first)
+    assert last[-1] == "COMMIT" and sum("INTO link" in query for query in last) == 1
+    # Texts of the near memories, and how many links they have.
+    assert all(len(queries) == 1 and queries[0].startswith("SELECT") for queries in read)
+    assert len(read) <= 3
+    assert not any("SAVEPOINT" in query for queries in trips for query in queries)
+
+
+@pytest.mark.parametrize("sent", [False, True], ids=["waiting", "sent"])
+def test_savepoint_that_raises_takes_back_its_own_part(daemons: list[Store], sent: bool) -> None:
+    one = daemons[0]
+    kept = one.save("the heating is set to 21 degrees")
+
+    def work() -> list[str | None]:
+        file = state_of(one).file
+        with file.transaction():
+            file.put_setting("before", "1", 0, None)
+            with pytest.raises(KeyError), file.savepoint():
+                file.put_setting("within", "1", 0, None)
+                file.put_reply("anna", "op-1", b"", "", 1)
+                if sent:
+                    assert file.rows.setting("within") == "1"
+                raise KeyError("op-1")
+            with file.savepoint():
+                file.put_setting("behind", "1", 0, None)
+                if sent:
+                    assert file.rows.setting("behind") == "1"
+            assert file.reply("anna", "op-1") is None
+        return [file.rows.setting(key) for key in ("before", "within", "behind")]
+
+    (collection,) = one.engine._collections.use_open()
+    try:
+        assert collection.future.result()._writer.call(work).result(wait_s()) == ["1", None, "1"]
+    finally:
+        one.engine._collections.give_back(collection)
+    assert one.one(kept)
+
+
+def test_answer_that_was_asked_for_ahead_is_found_once_it_is_kept(daemons: list[Store]) -> None:
+    one = daemons[0]
+    one.save("so that the collection is open")
+    command = remember("the heating is set to 21 degrees")
+    # Both are in one batch, or in two; the second is told what the first was.
+    calls = [one.engine.apply("default", "op-1", (command,)) for _ in range(2)]
+    first, again = (call.result(wait_s()) for call in calls)
+    assert (first.replayed, again.replayed) == (False, True)
+    assert first.results == again.results
+
+
+def test_first_memory_that_another_daemon_replaced_is_known(daemons: list[Store]) -> None:
+    one, other = daemons
+    kept = one.save("the heating is set to 21 degrees")
+
+    def known() -> bool:
+        def look() -> bool:
+            with (file := state_of(one).file).transaction():
+                return file.has_superseded
+
+        (collection,) = one.engine._collections.use_open()
+        try:
+            return bool(collection.future.result()._writer.call(look).result(wait_s()))
+        finally:
+            one.engine._collections.give_back(collection)
+
+    assert not known()
+    other.do(replace(remember("the heating is set to 23 degrees"), supersede_ids=(kept,)))
+    assert known()
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -12,11 +12,12 @@ from typing import Any
 import pytest
 
 from support.cataloging import create
-from support.engines import FakeClock, Store, remember
+from support.engines import FakeClock, Store, forget, remember
 from support.postgres import migrated, psycopg, through
 from support.waits import wait_s, wait_until
 from totonoe_core.base.errors import NotFound, ReadOnly, TotonoeError, Unanswered, Unavailable
 from totonoe_core.domain.queries import RecallQuery
+from totonoe_core.domain.records import Status
 from totonoe_core.engine.writer import writer
 from totonoe_core.engine.writer.writer import Writer
 from totonoe_core.store.postgres import collection_file
@@ -96,15 +97,25 @@ def test_where_nobody_can_look_the_same_operation_id_tells(
     assert [memory.content for memory in store.list()].count(TEXT) == 1
 
 
-def test_connection_that_ends_before_the_commit_leaves_nothing(wired: Any) -> None:
+def test_connection_that_ends_before_anything_is_decided_is_opened_again(wired: Any) -> None:
     store, between = wired
     revision = store.revision
     between.cut_at = b"FOR UPDATE"
+    assert store.save(TEXT)
+    assert (between.cut_count, store.revision) == (1, revision + 1)
+
+
+def test_connection_that_ends_before_the_commit_leaves_nothing(wired: Any) -> None:
+    store, between = wired
+    saved = store.save(TEXT)
+    revision = store.revision
+    between.cut_at = b"FROM memory WHERE"
     with pytest.raises(Unavailable) as lost:
-        store.save(TEXT)
-    assert lost.value.reason == "STORE_UNAVAILABLE"
-    assert store.save(TEXT), "and the next one is decided anew"
-    assert store.revision == revision + 1
+        store.do(forget(saved))
+    assert (lost.value.reason, between.cut_count) == ("STORE_UNAVAILABLE", 1)
+    assert store.one(saved).status is Status.ACTIVE
+    store.do(forget(saved))
+    assert store.revision == revision + 1, "and the next one is decided anew"
 
 
 def test_server_that_ends_the_session_is_unavailable_and_the_next_call_goes_on(

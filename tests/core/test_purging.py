@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import random
 from dataclasses import replace
@@ -265,7 +266,7 @@ def test_an_id_is_not_used_again_after_a_restart(
     one = store.save("one")
     store.do(purge(one))
     store.reopen()
-    ids = iter([one, "mem_00000000000000aa"])
+    ids = itertools.cycle([one, "mem_00000000000000aa"])
     monkeypatch.setattr("totonoe_core.base.ids.new_memory_id", lambda: next(ids))
     assert store.save("two") == "mem_00000000000000aa"
     assert raw(store, "SELECT id FROM memory ORDER BY row")[0] == (one,)

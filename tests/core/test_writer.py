@@ -371,8 +371,8 @@ def test_commit_that_fails_takes_the_whole_batch_back(
     broken = threading.Event()
 
     @contextlib.contextmanager
-    def failing(self: CollectionFile):
-        with real(self):
+    def failing(self: CollectionFile, asked: Any = ()):
+        with real(self, asked):
             yield
             if broken.is_set():
                 raise errors.ReadOnly("READ_ONLY", "the disk is full")

@@ -471,6 +471,9 @@ class Rows(Protocol):
     def row_of_id(self, memory_id: str) -> int | None:
         """Return the row of the memory that has, or had, an id."""
 
+    def taken_ids(self, memory_ids: Sequence[str]) -> set[str]:
+        """Return those of some ids that memories have, or had."""
+
     def ids(self, wanted: Sequence[int]) -> dict[int, str]:
         """Ids by row; rows that are not there are left out."""
 
@@ -489,8 +492,8 @@ class Rows(Protocol):
         Order: confidence descending, then target row, then type.
         """
 
-    def link_count(self, source: int) -> int:
-        """Return how many links a row holds."""
+    def link_counts(self, sources: Sequence[int]) -> dict[int, int]:
+        """Return how many links each of some rows holds."""
 
     def rows_after(self, revision: int) -> list[int]:
         """Return rows of memories last changed after a revision."""
@@ -602,8 +605,10 @@ class CollectionFile(Protocol):
     def close(self) -> None:
         """Clean and checkpoint as far as possible, then close."""
 
-    def transaction(self) -> AbstractContextManager[None]:
+    def transaction(self, asked: Collection[tuple[str, str]] = ()) -> AbstractContextManager[None]:
         """Run a batch in one synced transaction.
+
+        `asked` names kept answers that it will look for, by agent and operation id.
 
         Raises
         ------
@@ -627,6 +632,9 @@ class CollectionFile(Protocol):
 
     def take_reconnected(self) -> bool:
         """Return once true after a lost connection was opened again: commits may be gone."""
+
+    def newest_revision(self) -> int:
+        """Newest revision; within a transaction or a trial that before its first write."""
 
     def last_numbers(self) -> tuple[int, int, int]:
         """Highest row number, newest revision, newest operation time (us)."""

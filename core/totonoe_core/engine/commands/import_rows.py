@@ -159,7 +159,7 @@ class _Batch:
             )
         held = self._held.get(row)
         if held is None:
-            held = self._ledger.rows.link_count(row)
+            held = self._ledger.rows.link_counts((row,))[row]
         self._held[row] = held + 1
         if held >= limits.LINKS_PER_MEMORY_MAX:
             raise InvalidArgument(

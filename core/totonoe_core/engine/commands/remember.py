@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -15,6 +16,8 @@ from totonoe_core.domain.records import (
     Fields,
     GuardReport,
     Kind,
+    Link,
+    LinkType,
     Memory,
     StateKind,
     Status,
@@ -25,7 +28,7 @@ from totonoe_core.engine.commands.dismiss import put_dismissal
 from totonoe_core.engine.guarding import growing, likely, replaceable, tombstones, waiting
 from totonoe_core.engine.guarding.answering import Neighbours, with_linked
 from totonoe_core.engine.guarding.guarding import Guarding
-from totonoe_core.engine.guarding.linking import link_updated, put_links
+from totonoe_core.engine.guarding.linking import choose, link_updated, put_links
 from totonoe_core.engine.guarding.texts import GuardedText
 from totonoe_core.engine.state import unscored
 from totonoe_core.engine.state.ledger import Ledger, NeedsVector, Operation
@@ -171,12 +174,35 @@ class Remembering:
             report = replace(report, verdict=Verdict.UPDATE)
         slots, report = superseding.by_saved(text, report, holders, neighbours)
         self._ledger.check_external_id(fields.external_id, command.agent_id, row=0)
-        memory = self._added(operation, command, fields, text.content_hash, features)
-        done = self.take_place(
-            operation, memory, text, report, neighbours, slots, command.links_max
+        # Before the first write: a store at the other end of a wire has sent nothing by then.
+        chosen = self.chosen_links(
+            text, report, neighbours, slots, bool(features.stored), command.links_max
         )
+        memory = self._added(operation, command, fields, text.content_hash, features)
+        done = self.take_place(operation, memory, text, report, neighbours, slots, chosen)
         self._declare_distinct(operation, command, memory)
         return done
+
+    def chosen_links(
+        self,
+        text: GuardedText,
+        report: GuardReport,
+        neighbours: Neighbours,
+        slots: tuple[int, ...],
+        has_vector: bool,
+        links_max: int | None = None,
+    ) -> dict[tuple[int, LinkType], Link]:
+        """Choose the links of a memory that takes the place of some slots."""
+        return choose(
+            self._state,
+            neighbours,
+            slots,
+            report.outdated,
+            report.maybe_replaced_ids,
+            has_vector=has_vector,
+            distance_below=text.policy.link_distance_below,
+            count_max=limits.AUTO_LINKS_PER_REMEMBER if links_max is None else links_max,
+        )
 
     def take_place(
         self,
@@ -186,21 +212,11 @@ class Remembering:
         report: GuardReport,
         neighbours: Neighbours,
         slots: tuple[int, ...],
-        links_max: int | None = None,
+        chosen: Mapping[tuple[int, LinkType], Link],
     ) -> Remembered:
-        """Link a live memory without links to its neighbours, and let it supersede some slots."""
+        """Give a live memory without links those chosen, and let it supersede some slots."""
         self._score_later(memory, neighbours)
-        links = put_links(
-            self._state,
-            memory,
-            neighbours,
-            slots,
-            operation.touched,
-            report.outdated,
-            report.maybe_replaced_ids,
-            distance_below=text.policy.link_distance_below,
-            count_max=limits.AUTO_LINKS_PER_REMEMBER if links_max is None else links_max,
-        )
+        links = put_links(self._state, memory, chosen, operation.touched)
         linked = [link.target_id for link in links]
         report = with_linked(report, linked, neighbours, operation.now_us)
         before = [

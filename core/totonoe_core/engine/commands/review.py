@@ -79,7 +79,12 @@ class Reviewing:
         if holders:
             report = replace(report, verdict=Verdict.UPDATE)
         slots, report = superseding.by_saved(text, report, holders, neighbours)
+        chosen = self._remembering.chosen_links(
+            text, report, neighbours, slots, bool(ledger.state.current(found).vector)
+        )
         memory = ledger.replace(operation, found, replace(found, status=Status.ACTIVE))
-        done = self._remembering.take_place(operation, memory, text, report, neighbours, slots)
+        done = self._remembering.take_place(
+            operation, memory, text, report, neighbours, slots, chosen
+        )
         memory = ledger.shown(ledger.by_row(memory.row), command.agent_id)
         return Reviewed(True, memory, done.guard, done.superseded_ids)

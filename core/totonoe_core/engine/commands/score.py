@@ -107,8 +107,8 @@ def _linked(
         other = ledger.by_slot(judged.slot)
         if ledger.file.link_between(memory.row, other.row, LinkType.LIKELY_SAME) is not None:
             continue
-        counts = (ledger.rows.link_count(one.row) for one in (memory, other))
-        if max(counts) < limits.LINKS_PER_MEMORY_MAX:
+        counts = ledger.rows.link_counts((memory.row, other.row))
+        if max(counts.values()) < limits.LINKS_PER_MEMORY_MAX:
             ledger.put_link_pair(operation, memory, other, link_to(other.id, judged))
             made.append((memory, other))
     return made

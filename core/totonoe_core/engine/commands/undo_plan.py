@@ -462,7 +462,7 @@ class Planner:
                 self._link_conflict(ConflictKind.LINK_END_GONE, other, gone, 0)
             return False
         for row, other in ((source, target), (target, source)):
-            held = self._ledger.rows.link_count(row) + counts[row]
+            held = self._ledger.rows.link_counts((row,))[row] + counts[row]
             if missing and held >= limits.LINKS_PER_MEMORY_MAX:
                 # Links made since leave no room.
                 self._link_conflict(ConflictKind.CHANGED, row, other, 0)

@@ -69,8 +69,8 @@ def score_again(
         link = link_to(targets[row].id, judged)
         if held.get(row) == link:
             continue
-        counts = (ledger.rows.link_count(one) for one in (memory.row, row))
-        if row in held or max(counts) < limits.LINKS_PER_MEMORY_MAX:
+        counts = ledger.rows.link_counts((memory.row, row))
+        if row in held or max(counts.values()) < limits.LINKS_PER_MEMORY_MAX:
             ledger.put_link_pair(operation, memory, targets[row], link)
 
 

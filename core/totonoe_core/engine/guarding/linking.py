@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -25,6 +25,7 @@ from totonoe_core.engine.guarding.likely import link_to
 from totonoe_core.engine.state.ledger import Ledger, Operation
 from totonoe_core.engine.state.state import CollectionState
 from totonoe_core.store.records import Touched
+from totonoe_core.store.seam import Rows
 
 _LINK_TYPES = {
     Verdict.UPDATE: LinkType.UPDATES,
@@ -34,27 +35,26 @@ _LINK_TYPES = {
 }
 
 
-def put_links(
+def choose(
     state: CollectionState,
-    memory: Memory,
     neighbours: Neighbours,
     superseded: Sequence[int],
-    touched: Touched,
     outdated: OutdatedMatch | None = None,
     asked_ids: Sequence[str] = (),
     *,
+    has_vector: bool,
     distance_below: float,
     count_max: int,
-) -> tuple[Link, ...]:
-    """Link to the nearest in both directions (docs/sources.md, 000, `save_with_auto_link`).
+) -> dict[tuple[int, LinkType], Link]:
+    """Return links from a memory to the nearest (docs/sources.md, 000, `save_with_auto_link`).
+
+    By row and type; the memory itself need not be there yet.
 
     Hubs get no more links. Superseded memories and those named by a verdict come first, at any
     distance. Links to memories that probably say the same are made beside these, and not counted.
 
     Parameters
     ----------
-    memory : Memory
-        The new one, written already.
     superseded : sequence of int
         The slots that it supersedes, or would if it were not private; all of them are linked.
     outdated : OutdatedMatch or None
@@ -63,25 +63,34 @@ def put_links(
     asked_ids : sequence of str
         Live memories that it may replace: somebody will be asked. These links are made beside all
         others, and not counted.
+    has_vector : bool
+        Whether the memory has one; without, no memory is near.
     distance_below : float
         Cosine distance below which a memory is near, 0 to 2; 0: only `superseded` are linked.
     count_max : int
         Further links in all.
     """
     view = state.index.arrays.writer_view()
-    texts, held = neighbours.texts, state.file.rows.link_count
+    texts = neighbours.texts
+    linkable = list(_linkable(state, neighbours, has_vector, distance_below))
+    newer = None if outdated is None else state.index.slot_by_id.get(outdated.replaced_by_id)
+    asked = [slot for slot in map(state.index.slot_by_id.get, asked_ids) if slot is not None]
+    likely = [one for one in neighbours.likely if one.slot not in (*superseded, *asked)]
+    counted = [*superseded, *asked, *(one.slot for one in likely)]
+    counted += [slot for slot, _, _ in linkable[: 2 * count_max]]
+    counted += [] if newer is None else [newer]
+    held = _Held(state.file.rows, [int(view.value("row", slot)) for slot in counted])
     chosen: dict[int, tuple[int, LinkType, float]] = {}
     for slot in superseded:
         row = int(view.value("row", slot))
         if held(row) < limits.LINKS_PER_MEMORY_MAX:
             chosen[row] = slot, LinkType.UPDATES, 1.0
     if outdated is not None:
-        newer = state.index.slot_by_id.get(outdated.replaced_by_id)
         assert newer is not None, "it is live"
         row = int(view.value("row", newer))
         if held(row) < limits.LINKS_PER_MEMORY_MAX:
             chosen[row] = newer, LinkType.UPDATED_BY, 1.0
-    for slot, type_, confidence in _linkable(state, memory, neighbours, distance_below):
+    for slot, type_, confidence in linkable:
         if len(chosen) >= count_max:
             break
         if outdated is not None and type_ is LinkType.UPDATES:
@@ -89,9 +98,6 @@ def put_links(
         row = int(view.value("row", slot))
         if row not in chosen and held(row) < limits.AUTO_LINKS_PER_MEMORY_MAX:
             chosen[row] = slot, type_, min(1.0, max(0.0, confidence))
-    slots = map(state.index.slot_by_id.get, asked_ids)
-    asked = [slot for slot in slots if slot is not None]
-    likely = [one for one in neighbours.likely if one.slot not in (*superseded, *asked)]
     texts.read([*(slot for slot, _, _ in chosen.values()), *(one.slot for one in likely), *asked])
     links = {
         (row, type_): Link(texts.of(slot).id, type_, confidence)
@@ -104,6 +110,16 @@ def put_links(
     for found in map(texts.of, asked):
         if held(found.row) < limits.LINKS_PER_MEMORY_MAX:
             links[found.row, LinkType.MAY_REPLACE] = Link(found.id, LinkType.MAY_REPLACE, 1.0)
+    return links
+
+
+def put_links(
+    state: CollectionState,
+    memory: Memory,
+    links: Mapping[tuple[int, LinkType], Link],
+    touched: Touched,
+) -> tuple[Link, ...]:
+    """Write the links that were chosen for a new memory, in both directions; return them."""
     made, written = [], []
     for (row, type_), link in links.items():
         back = replace(link, target_id=memory.id, type=type_.inverse)
@@ -115,6 +131,19 @@ def put_links(
     return tuple(made)
 
 
+class _Held:
+    """Calls return how many links a row holds; most counts are read at once."""
+
+    def __init__(self, rows: Rows, wanted: Sequence[int]) -> None:
+        self._rows = rows
+        self._counts = rows.link_counts(wanted) if wanted else {}
+
+    def __call__(self, row: int) -> int:
+        if row not in self._counts:
+            self._counts |= self._rows.link_counts((row,))
+        return self._counts[row]
+
+
 def link_updated(
     ledger: Ledger, operation: Operation, memory: Memory, others: Sequence[Memory]
 ) -> tuple[Link, ...]:
@@ -122,16 +151,16 @@ def link_updated(
     made = []
     for other in others:
         link = Link(other.id, LinkType.UPDATES, 1.0)
-        counts = (ledger.rows.link_count(one.row) for one in (memory, other))
+        counts = ledger.rows.link_counts((memory.row, other.row))
         held = ledger.file.link_between(memory.row, other.row, link.type)
-        if held is None and max(counts) < limits.LINKS_PER_MEMORY_MAX:
+        if held is None and max(counts.values()) < limits.LINKS_PER_MEMORY_MAX:
             ledger.put_link_pair(operation, memory, other, link)
             made.append(link)
     return tuple(made)
 
 
 def _linkable(
-    state: CollectionState, memory: Memory, neighbours: Neighbours, distance_below: float
+    state: CollectionState, neighbours: Neighbours, has_vector: bool, distance_below: float
 ) -> Iterator[tuple[int, LinkType, float]]:
     """Yield slots to link to with type and confidence, the most important first."""
     if distance_below == 0.0:
@@ -141,11 +170,11 @@ def _linkable(
         type_ = _link_type(one.judgement)
         if type_ is not None:
             yield one.slot, type_, nearness.get(one.slot, one.similarity)
-    if not memory.vector:
+    if not has_vector:
         return
     slots = np.array([near.slot for near in neighbours.near], np.int64)
-    has_vector = state.index.arrays.writer_view().has_vector(slots).tolist()
-    for near in itertools.compress(neighbours.near, has_vector):
+    comparable = state.index.arrays.writer_view().has_vector(slots).tolist()
+    for near in itertools.compress(neighbours.near, comparable):
         if 1.0 - near.cosine < distance_below:
             yield near.slot, LinkType.RELATED, near.cosine
 

@@ -85,11 +85,16 @@ class Operation:
         raise NeedsVector
 
 
+_IDS_AT_ONCE = 64
+
+
 class Ledger:
     """Reads and changes of one collection on its writer thread."""
 
     def __init__(self, state: CollectionState) -> None:
         self.state = state
+        self._new_ids: list[str] = []
+        """Ids that no memory ever had."""
 
     @property
     def file(self) -> CollectionFile:
@@ -289,7 +294,7 @@ class Ledger:
 
     def check_link_room(self, field: str, memory: Memory) -> None:
         """Raise `InvalidArgument` if a memory has no room for a link."""
-        count = self.rows.link_count(memory.row)
+        count = self.rows.link_counts((memory.row,))[memory.row]
         if count >= limits.LINKS_PER_MEMORY_MAX:
             raise InvalidArgument(
                 "LIMIT_EXCEEDED",
@@ -402,12 +407,14 @@ class Ledger:
     def new_id(self) -> str:
         """Return a memory id that was never used."""
         for _ in range(16):
-            memory_id = ids.new_memory_id()
+            while self._new_ids:
+                memory_id = self._new_ids.pop()
+                if self.state.aside.row_of_id(memory_id) is None:
+                    return memory_id
+            drawn = {ids.new_memory_id() for _ in range(_IDS_AT_ONCE)}
             # Checked in the file, since the index lacks memories purged before it was loaded.
-            taken = self.rows.row_of_id(memory_id) or self.state.aside.row_of_id(memory_id)
-            if taken is None:
-                return memory_id
-        raise RuntimeError("16 random ids in a row were taken")
+            self._new_ids = list(drawn - self.rows.taken_ids(list(drawn)))
+        raise RuntimeError("16 times in a row all random ids were taken")
 
 
 DEAD = frozenset({Status.FORGOTTEN, Status.PURGED})

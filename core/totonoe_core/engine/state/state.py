@@ -173,7 +173,7 @@ class CollectionState:
 
     def may_be_behind(self) -> bool:
         """Return whether `catch_up` may find anything, by one read. Writer only."""
-        newest = self.file.rows.last_revision()
+        newest = self.file.newest_revision()
         # Behind the read, which is what opens a lost connection again.
         self._reconnected |= self.file.take_reconnected()
         return self._reconnected or newest != self.revision

@@ -320,7 +320,8 @@ class Writer:
             self._queue.put_back(item for item in batch if id(item) in undone)
         self._expect(left)
         self._upkeep.run()
-        if self._state.shared and not left:
+        if self._state.shared and not left and not jobs:
+            # A batch has caught up already.
             self._look_after_others()
 
     def _called(self, calls: Sequence[Call]) -> Sequence[Call]:
@@ -354,7 +355,8 @@ class Writer:
         for job in jobs:
             self._fit(job)
         try:
-            with state.file.transaction():
+            asked = {(job.agent_id, job.operation_id) for job in jobs if job.operation_id}
+            with state.file.transaction(asked):
                 if state.shared and self._caught_up():
                     before = state.remembered()
                     # What was scanned ahead lacks what came since.

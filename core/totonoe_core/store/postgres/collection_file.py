@@ -7,16 +7,17 @@ that fails leaves nothing behind and the others go on.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
 
 from psycopg import errors as pg
 
 from totonoe_core.base.errors import Corruption, NotFound
 from totonoe_core.store.postgres.reader import Rows
 from totonoe_core.store.postgres.session import Session
-from totonoe_core.store.records import Loss, Place
+from totonoe_core.store.records import Loss, Place, Reply
 from totonoe_core.store.tables.purge import PurgedRows
 from totonoe_core.store.tables.writes import Writes
 
@@ -26,11 +27,19 @@ _LOCK = (
     "FROM collection WHERE uid = $1 FOR UPDATE"
 )
 _PATIENCE = (
-    "SET LOCAL lock_timeout = '10s'",
-    "SET LOCAL statement_timeout = '60s'",
-    "SET LOCAL idle_in_transaction_session_timeout = '10s'",
+    "SELECT set_config('lock_timeout', '10s', true), set_config('statement_timeout', '60s', true), "
+    "set_config('idle_in_transaction_session_timeout', '10s', true)",
 )
 """A daemon that is paused in mid-batch does not hold a collection for long."""
+_KEPT = (
+    "SELECT r.agent_id, r.operation_id FROM unnest(?, ?) asked (agent_id, operation_id) "
+    "JOIN reply r ON r.uid = $1 "
+    "AND r.agent_id = asked.agent_id AND r.operation_id = asked.operation_id"
+)
+_BUMP = (
+    "UPDATE collection SET revision = (SELECT coalesce(max(revision), 0) "
+    "FROM operation WHERE uid = $1) WHERE uid = $1"
+)
 
 
 @dataclass(slots=True)
@@ -62,13 +71,20 @@ class CollectionFile(Writes):
         self._name = place.name
         self._tell = tell
         self.commits = Commits()
+        self._locked: int | None = None
+        """Newest revision when the lock was given; `None` while it is not held."""
+        self._own: int | None = None
+        """Revision up to which `_superseded` holds; `None` if that is not known."""
+        self._bumped = False
+        self._not_kept: set[tuple[str, str]] = set()
+        """Agent and operation id of answers that surely are not kept."""
 
     def close(self) -> None:
         """Close the connection."""
         self._session.close()
 
     @contextmanager
-    def transaction(self) -> Iterator[None]:
+    def transaction(self, asked: Collection[tuple[str, str]] = ()) -> Iterator[None]:
         """Run a batch in one transaction, while no other daemon writes the collection.
 
         The lock is a statement of its own, before anything is read: at READ COMMITTED each later
@@ -89,21 +105,23 @@ class CollectionFile(Writes):
         """
         session = self._session
         try:
-            self._begin()
+            self._begin(asked)
             yield
-            session.write(
-                "UPDATE collection SET revision = (SELECT coalesce(max(revision), 0) "
-                "FROM operation WHERE uid = $1) WHERE uid = $1"
-            )
+            if self._bumped:
+                session.write(_BUMP)
             session.end("COMMIT")
             if self._tell is not None:
                 self._tell()
         except BaseException as error:
+            self._own = None
             with contextlib.suppress(Exception):
                 session.end("ROLLBACK")
             if isinstance(error, pg.UniqueViolation):
                 raise self._conflict(error) from error
             raise
+        finally:
+            self._locked = None
+            self._not_kept = set()
 
     def _conflict(self, error: pg.UniqueViolation) -> Corruption:
         """Return the error for a new row whose key is taken.
@@ -127,31 +145,56 @@ class CollectionFile(Writes):
         `NotFound`.
         """
         try:
-            self._begin()
+            self._begin(())
             yield
         finally:
+            self._locked = self._own = None
             # A lost connection has rolled back already; the operation's own error matters more.
             with contextlib.suppress(Exception):
                 self._session.end("ROLLBACK")
 
-    def _begin(self) -> None:
+    def _begin(self, asked: Collection[tuple[str, str]]) -> None:
+        self._bumped = False
         self._session.begin()
         for setting in _PATIENCE:
             self._session.write(setting)
-        found = self._session.execute(_LOCK).get
+        # Behind the lock in the same round trip, and yet with a snapshot of its own.
+        pairs = [list(names) for names in zip(*asked, strict=True)]
+        statements = [(_LOCK, ()), *([(_KEPT, pairs)] if pairs else ())]
+        lock, *kept = self._session.execute_all(statements)
+        found = lock.get
         if found is None or not found[1]:
             raise NotFound("COLLECTION_NOT_FOUND", kind="collection", name=self._name)
+        self._locked = found[0]
+        if self._locked != self._own or self._session.reconnected:
+            self._superseded = None
+        self._own = self._locked
+        self._not_kept = set(asked).difference(*kept)
 
     @contextmanager
     def savepoint(self) -> Iterator[None]:
-        self._session.write("SAVEPOINT operation")
         try:
-            yield
+            with self._session.savepoint():
+                yield
         except BaseException:
-            self._session.write("ROLLBACK TO operation")
-            self._session.write("RELEASE operation")
+            self._own = None
             raise
-        self._session.write("RELEASE operation")
+
+    def newest_revision(self) -> int:
+        return super().newest_revision() if self._locked is None else self._locked
+
+    def put_operation(self, revision: int, *told: Any, **more: Any) -> None:
+        self._bumped = True
+        self._own = None if self._own is None else revision
+        super().put_operation(revision, *told, **more)
+
+    def reply(self, agent_id: str, operation_id: str) -> Reply | None:
+        known = (agent_id, operation_id) in self._not_kept
+        return None if known else super().reply(agent_id, operation_id)
+
+    def put_reply(self, agent_id: str, operation_id: str, *told: Any, **more: Any) -> None:
+        self._not_kept.discard((agent_id, operation_id))
+        super().put_reply(agent_id, operation_id, *told, **more)
 
     @contextmanager
     def reading(self) -> Iterator[None]:

@@ -7,6 +7,8 @@ from contextlib import contextmanager
 from typing import Any
 
 import psycopg
+from psycopg.types.array import ListBinaryDumper
+from psycopg.types.numeric import Int8BinaryDumper
 
 from totonoe_core.base import limits
 from totonoe_core.base.errors import ReadOnly, TotonoeError, Unavailable
@@ -83,7 +85,7 @@ def _in_use(url: str) -> Iterator[Connection]:
 
 
 def _opened(url: str, threshold: int | None, kind: str) -> Connection:
-    return psycopg.connect(
+    connection = psycopg.connect(
         url,
         autocommit=True,
         prepare_threshold=threshold,
@@ -94,6 +96,11 @@ def _opened(url: str, threshold: int | None, kind: str) -> Connection:
         application_name="totonoe",
         client_encoding="utf8",
     )
+    # Else numbers have the type of their size, and each mixture of sizes is another statement.
+    connection.adapters.register_dumper(int, Int8BinaryDumper)
+    # As texts they would have no type, by which `unnest` goes, and bytes twice their size.
+    connection.adapters.register_dumper(list, ListBinaryDumper)
+    return connection
 
 
 def _takes_no_writes(url: str) -> bool:

@@ -7,21 +7,26 @@ outlives a transaction, so that a pooler may lend the server's connections from 
 from __future__ import annotations
 
 import functools
+import itertools
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import psycopg
 from psycopg import errors as pg
 
 from totonoe_core.base import limits
-from totonoe_core.base.errors import ReadOnly, Unanswered, Unavailable
+from totonoe_core.base.errors import ReadOnly, TotonoeError, Unanswered, Unavailable
 from totonoe_core.store.rows import MEMORY_COLUMNS, Row
 
 Connect = Callable[[], psycopg.Connection[Row]]
+Statement = tuple[str, Sequence[object]]
 Cursor = psycopg.RawCursor[Row]
 _UNANSWERED = "the database was lost during the commit, which it may have carried out"
 _WRITTEN_MAX = 1000  # statements that wait for the next one
 _EXTERNAL_ID = MEMORY_COLUMNS.split(", ").index("external_id")
+_INSERT = re.compile(r"(INSERT INTO \w+ \(.*?\)) VALUES \(\$1(?:, \?)+\)(.*)")
 _REFUSED = (pg.DiskFull, pg.ReadOnlySqlTransaction, pg.InsufficientPrivilege)
 _LATER = (
     psycopg.OperationalError,
@@ -70,14 +75,25 @@ class Session:
         self.uid = uid
         self._connection = connect()
         self.in_transaction = False
+        self._only_reads = False
+        self._begun = False
+        """True once the server has got the BEGIN, which goes with the first statement behind it."""
         self.reconnected = False
         """True if the connection was lost and opened again since somebody looked."""
-        self._written: list[tuple[str, Sequence[object]]] = []
+        self._written: list[Statement] = []
+        self._mark: int | None = None
+        """Place in `_written` where the present operation begins; `None` outside of one."""
+        self._marked = False
+        """True if the server has a savepoint of it."""
         self._failed: Exception | None = None
         """Error that broke the transaction: no later statement of it may count."""
 
     def execute(self, query: str, values: Sequence[object] = ()) -> Found:
-        """Run a statement; `?` are its values.
+        """Run a statement; `?` are its values. Raises as `execute_all`."""
+        return self.execute_all(((query, values),))[0]
+
+    def execute_all(self, statements: Sequence[Statement]) -> list[Found]:
+        """Run statements one after the other, in one round trip.
 
         Raises `ReadOnly` if the server refuses to write, `Unavailable` if it is gone or busy. In a
         transaction each later statement raises the same, and its end rolls back: the statement that
@@ -85,47 +101,56 @@ class Session:
         """
         if self._failed is not None:
             raise self._failed
+        written = self._taken()
         try:
-            return self._run(query, values)
-        except psycopg.Error as error:
+            try:
+                return self._run(written, statements)
+            except psycopg.Error:
+                if self._begun or not self._connection.closed:
+                    raise
+            # The connection was lost while it was idle. Nothing but reads, and the beginning of a
+            # transaction, runs outside of one: it may run again.
+            return self._run(written, statements)
+        except (psycopg.Error, TotonoeError) as error:
+            known = typed(error) if isinstance(error, psycopg.Error) else error
             if self.in_transaction:
-                self._failed = typed(error)
+                self._failed = known
             if isinstance(error, pg.ReadOnlySqlTransaction):
                 # It became a standby. The next connection is to the primary, if one is named.
                 self._connection.close()
-                raise typed(error) from error
-            if self.in_transaction or not self._connection.closed:
-                raise typed(error) from error
-        # The connection was lost while it was idle. Nothing but reads, and the beginning of a
-        # transaction, runs outside of one: it may run again.
-        try:
-            return self._run(query, values)
-        except psycopg.Error as error:
-            raise typed(error) from error
+            raise known from error
+        finally:
+            self._begun = self.in_transaction
 
-    def _run(self, query: str, values: Sequence[object]) -> Found:
-        self._renew()
-        if not self._written:
-            with psycopg.RawCursor(self._connection) as cursor:
-                self._send(cursor, query, values)
-                return _found(cursor)
+    def _taken(self) -> list[Statement]:
+        """Return the statements that wait, with the savepoint of an operation that has written."""
         written, self._written = self._written, []
-        connection = self._connection
-        with (
-            connection.pipeline() as pipeline,
-            psycopg.RawCursor(connection) as before,
-            psycopg.RawCursor(connection) as cursor,
-        ):
-            for earlier, given in written:
-                self._send(before, earlier, given)
-            self._send(cursor, query, values)
+        if self._mark is not None:
+            if len(written) > self._mark and not self._marked:
+                written.insert(self._mark, ("SAVEPOINT operation", ()))
+                self._marked = True
+            self._mark = 0
+        return written
+
+    def _run(self, written: Sequence[Statement], statements: Sequence[Statement]) -> list[Found]:
+        self._renew()
+        cursors = [psycopg.RawCursor(self._connection) for _ in statements]
+        if not written and len(cursors) == 1:
+            self._send(cursors[0], *statements[0])
+            return [_found(cursors[0])]
+        with self._connection.pipeline() as pipeline:
+            before = psycopg.RawCursor(self._connection)
+            for statement in written:
+                self._send(before, *statement)
+            for cursor, statement in zip(cursors, statements, strict=True):
+                self._send(cursor, *statement)
             pipeline.sync()
-            return _found(cursor)
+            return list(map(_found, cursors))
 
     def _send(self, cursor: Cursor, query: str, values: Sequence[object]) -> None:
         numbered, uses_uid = _numbered(query)
         given = [self.uid, *values] if uses_uid else list(values)
-        cursor.execute(numbered.encode(), given or None)
+        cursor.execute(numbered, given or None, binary=True)
 
     def changed(self, query: str, values: Sequence[object] = ()) -> int:
         """Run a statement that changes rows; return how many it changed. Raises as `execute`."""
@@ -146,9 +171,18 @@ class Session:
             self.execute("SELECT 1")
 
     def write_all(self, query: str, rows: Iterable[Sequence[object]]) -> None:
-        """Do `write` for each of some rows."""
-        for row in rows:
-            self.write(query, row)
+        """Do `write` for each of some rows; one statement inserts many, no two of the same key."""
+        inserting = _INSERT.fullmatch(query)
+        if inserting is None:
+            for row in rows:
+                self.write(query, row)
+            return
+        left = iter(rows)
+        while part := list(itertools.islice(left, _WRITTEN_MAX)):
+            # A list for each column: the statement is the same for any number of rows.
+            columns = list(map(list, zip(*part, strict=True)))
+            lists = ", ".join("?" * len(columns))
+            self.write(f"{inserting[1]} SELECT $1, * FROM unnest({lists}) {inserting[2]}", columns)
 
     def readable(self, columns: str) -> str:
         """Return columns as they are: the server gives no text that is not UTF-8."""
@@ -173,6 +207,8 @@ class Session:
 
         Raises as `execute`, and `psycopg.Error` for a row that the server refuses.
         """
+        if self._written:
+            self.execute("SELECT 1")
         try:
             with (
                 self._connection.cursor() as cursor,
@@ -185,9 +221,29 @@ class Session:
             raise self._failed from error
 
     def begin(self, how: str = "") -> None:
-        """Begin a transaction."""
-        self.execute(f"BEGIN {how}")
-        self.in_transaction = True
+        """Begin a transaction, together with the first statement that `execute` runs in it."""
+        self.in_transaction, self._only_reads = True, "READ ONLY" in how
+        self.write(f"BEGIN {how}")
+
+    @contextmanager
+    def savepoint(self) -> Iterator[None]:
+        """Run an operation within the transaction; an exception takes back what it wrote.
+
+        What waits to be sent is dropped here. The server needs a savepoint only if it gets a write
+        of the operation before the operation ends.
+        """
+        self._mark, self._marked = len(self._written), False
+        try:
+            yield
+        except BaseException:
+            del self._written[self._mark :]
+            if self._marked:
+                self.write("ROLLBACK TO operation")
+            raise
+        finally:
+            self._mark = None
+            if self._marked:
+                self.write("RELEASE operation")
 
     def end(self, word: str) -> None:
         """End the transaction by COMMIT or ROLLBACK.
@@ -195,16 +251,21 @@ class Session:
         Raises `Unanswered` if the connection was lost during a COMMIT, and `Unavailable` if the
         server rolled back instead.
         """
-        failed = self._failed
+        failed, writes = self._failed, word == "COMMIT"
         try:
-            if word != "COMMIT":
+            if not writes:
                 self._written = []
-                if failed is not None or self._connection.closed:
-                    return  # the server has rolled back, or does so now
+                if failed is not None or self._connection.closed or not self._begun:
+                    return  # the server has rolled back, or does so now, or knows nothing of it
+                # psycopg forgets all that is prepared when it sees ROLLBACK.
+                word = "COMMIT" if self._only_reads else word
+            elif not self._begun:
+                # What is lost from now on is not run again.
+                self.execute("SELECT 1")
             # Still in the transaction: a new connection has nothing to commit.
             found = self.execute(word)
         except Unavailable as error:
-            if word == "COMMIT" and failed is None and self._connection.closed:
+            if writes and failed is None and self._connection.closed:
                 raise Unanswered(
                     error.reason, _UNANSWERED, retry_delay_ms=error.retry_delay_ms
                 ) from error
@@ -213,14 +274,14 @@ class Session:
             if self._failed is not None:
                 # What the server has prepared of a pipeline that failed, nobody knows.
                 self._connection.close()
-            self.in_transaction = False
+            self.in_transaction = self._begun = False
             self._failed = None
             self._written = []
         if found.status != word:
             raise later("the transaction was rolled back")
 
     def _renew(self) -> None:
-        if self._connection.closed and not self.in_transaction:
+        if self._connection.closed and not self._begun:
             self._connection = self._connect()
             self.reconnected = True
 
@@ -239,12 +300,13 @@ def _found(cursor: Cursor) -> Found:
 
 
 @functools.lru_cache(maxsize=1024)
-def _numbered(query: str) -> tuple[str, bool]:
+def _numbered(query: str) -> tuple[bytes, bool]:
     """Return a statement with numbered values, and whether its first is the uid."""
     uses_uid = "$1" in query
     first, *rest = query.split("?")
     start = 2 if uses_uid else 1
-    return first + "".join(f"${at}{part}" for at, part in enumerate(rest, start)), uses_uid
+    text = first + "".join(f"${at}{part}" for at, part in enumerate(rest, start))
+    return text.encode(), uses_uid
 
 
 def typed(error: psycopg.Error) -> Exception:

@@ -7,7 +7,7 @@ that fails leaves nothing behind and the others go on.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -118,7 +118,7 @@ class CollectionFile(Writes):
         return self.copies.begin(target)
 
     @contextmanager
-    def transaction(self) -> Iterator[None]:
+    def transaction(self, _: Collection[tuple[str, str]] = ()) -> Iterator[None]:
         self.commits.check()
         self._log.raise_fault()
         try:
@@ -187,11 +187,6 @@ class CollectionFile(Writes):
                 row=row,
             )
         return row, self.rows.history.newest(), self.rows.history.newest_time()
-
-    @property
-    def has_superseded(self) -> bool:
-        # Nobody else writes the file, so "none" is believed too.
-        return super().has_superseded if self._superseded is None else self._superseded
 
     def reindex(self, table: str = "") -> None:
         """Rebuild SQLite's own indexes from the rows, in a transaction of its own.

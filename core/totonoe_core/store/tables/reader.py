@@ -139,6 +139,12 @@ class Rows:
         ).get
         return None if found is None else int(found)
 
+    def taken_ids(self, memory_ids: Sequence[str]) -> set[str]:
+        found = self._session.execute(
+            "SELECT id FROM memory WHERE uid = $1 AND id = ANY(?)", (list(memory_ids),)
+        )
+        return {memory_id for (memory_id,) in found}
+
     def ids(self, wanted: Sequence[int]) -> dict[int, str]:
         return self.moment.ids(wanted)
 
@@ -189,12 +195,16 @@ class Rows:
         self.aside.note(table, rows.bad_key(key))
         return self._lenient
 
-    def link_count(self, source: int) -> int:
-        return int(
-            self._session.execute(
-                "SELECT count(*) FROM link WHERE uid = $1 AND source = ?", (source,)
-            ).get
-        )
+    def link_counts(self, sources: Sequence[int]) -> dict[int, int]:
+        counts = dict.fromkeys(sources, 0)
+        for part in sql.parts(list(counts)):
+            found: Any = self._session.execute(
+                "SELECT source, count(*) FROM link WHERE uid = $1 AND source = ANY(?) "
+                "GROUP BY source",
+                (part,),
+            )
+            counts.update(found)
+        return counts
 
     def rows_after(self, revision: int) -> list[int]:
         found = self._session.execute(

@@ -64,8 +64,7 @@ class Writes:
 
     @property
     def has_superseded(self) -> bool:
-        if not self._superseded:
-            # Another daemon may have made the first, so "none" is not believed again.
+        if self._superseded is None:
             found = "SELECT 1 FROM memory WHERE uid = $1 AND superseded_by <> '' LIMIT 1"
             self._superseded = self._session.execute(found).get is not None
         return self._superseded
@@ -172,6 +171,9 @@ class Writes:
         if before is not None:
             self._put_image(revision, "setting", key, before, b"")
         self._session.write(sql.PUT_SETTING, rows.seal((key, value)))
+
+    def newest_revision(self) -> int:
+        return self.rows.last_revision()
 
     def link_between(self, source: int, target: int, type_: LinkType) -> Link | None:
         for found_target, link in self.rows.links([source])[source]:
