@@ -14,7 +14,6 @@ import pytest
 
 from support.cataloging import create
 from support.engines import (
-    FakeClock,
     Store,
     contents,
     dismiss,
@@ -28,7 +27,7 @@ from support.engines import (
     vector_at,
     vector_of,
 )
-from support.postgres import database, psycopg
+from support.postgres import database, engines, migrated, psycopg
 from support.waits import wait_s, wait_until
 from totonoe_core.base.errors import Corruption, NotFound, TotonoeError, UnsupportedFormat
 from totonoe_core.domain.memories import Purge
@@ -44,26 +43,14 @@ Open = Callable[..., Any]
 
 
 @pytest.fixture
-def url(tmp_path: Path) -> str:
-    """The address of a database with today's tables."""
-    made = database()
-    assert PostgresStore(made, tmp_path / "migrating").migrate() == 0
-    return made
+def url() -> str:
+    return migrated()
 
 
 @pytest.fixture
-def daemons(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, url: str) -> Iterator[list[Store]]:
-    """Engines over one database, each with derived files of its own."""
-    monkeypatch.setattr("support.engines.kept_at", lambda at: PostgresStore(url, at))
-    clock = FakeClock()
-    found: list[Store] = []
-    try:
-        for number in range(DAEMONS):
-            found += [Store(tmp_path / f"daemon-{number}", clock=clock)]
+def daemons(tmp_path: Path, url: str) -> Iterator[list[Store]]:
+    with engines(tmp_path, url, DAEMONS) as found:
         yield found
-    finally:
-        for store in found:
-            store.close()
 
 
 def state_of(store: Store) -> CollectionState:

@@ -13,7 +13,7 @@ import pytest
 
 from support.cataloging import create
 from support.engines import FakeClock, Store, forget, remember
-from support.postgres import migrated, psycopg, through
+from support.postgres import engines, migrated, psycopg, through
 from support.waits import wait_s, wait_until
 from totonoe_core.base.errors import NotFound, ReadOnly, TotonoeError, Unanswered, Unavailable
 from totonoe_core.domain.queries import RecallQuery
@@ -21,7 +21,6 @@ from totonoe_core.domain.records import Status
 from totonoe_core.engine.writer import writer
 from totonoe_core.engine.writer.writer import Writer
 from totonoe_core.store.postgres import collection_file
-from totonoe_core.store.postgres.store import PostgresStore
 
 IMPATIENT = (
     "SET LOCAL lock_timeout = '300ms'",
@@ -37,32 +36,24 @@ def url() -> str:
 
 
 @pytest.fixture
-def daemon(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, url: str) -> Iterator[Store]:
+def daemon(tmp_path: Path, url: str) -> Iterator[Store]:
     """An engine on a database, with no wire in between."""
-    monkeypatch.setattr("support.engines.kept_at", lambda at: PostgresStore(url, at))
-    store = Store(tmp_path / "daemon", clock=FakeClock())
-    try:
+    with engines(tmp_path, url) as (store,):
         store.save("so that the collection is open")
         yield store
-    finally:
-        store.close()
 
 
 @pytest.fixture
-def wired(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, url: str) -> Iterator[Any]:
+def wired(tmp_path: Path, url: str) -> Iterator[Any]:
     """An engine on the same database by a wire that can be cut, and the wire."""
-    with through(url) as (between, address):
-        # No statement is prepared, so that each is on the wire as text.
-        monkeypatch.setattr(
-            "support.engines.kept_at", lambda at: PostgresStore(address, at, pooled=True)
-        )
-        store = Store(tmp_path / "wired", clock=FakeClock())
-        try:
-            store.save("so that the collection is open here, too")
-            store.save("and the chores behind the first batch are done")
-            yield store, between
-        finally:
-            store.close()
+    # No statement is prepared, so that each is on the wire as text.
+    with (
+        through(url) as (between, address),
+        engines(tmp_path / "wired", address, pooled=True) as (store,),
+    ):
+        store.save("so that the collection is open here, too")
+        store.save("and the chores behind the first batch are done")
+        yield store, between
 
 
 def session(url: str) -> Any:

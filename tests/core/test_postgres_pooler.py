@@ -13,11 +13,10 @@ from pathlib import Path
 import pytest
 
 from support.daemons import free_port
-from support.engines import FakeClock, Store, contents, forget, remember, undo, update
-from support.postgres import migrated, psycopg, through
+from support.engines import Store, contents, forget, remember, undo, update
+from support.postgres import engines, migrated, psycopg, through
 from support.waits import wait_until
 from totonoe_core.domain.records import Status
-from totonoe_core.store.postgres.store import PostgresStore
 
 DAEMONS, COPIES, ROUNDS = 2, 16, 10
 CONNECTIONS = 4
@@ -68,18 +67,9 @@ def answers(url: str) -> bool:
 
 
 @pytest.fixture
-def daemons(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pooled: str) -> Iterator[list[Store]]:
-    monkeypatch.setattr(
-        "support.engines.kept_at", lambda at: PostgresStore(pooled, at, pooled=True)
-    )
-    found: list[Store] = []
-    try:
-        for number in range(DAEMONS):
-            found += [Store(tmp_path / f"daemon-{number}", clock=FakeClock())]
+def daemons(tmp_path: Path, pooled: str) -> Iterator[list[Store]]:
+    with engines(tmp_path, pooled, DAEMONS, pooled=True) as found:
         yield found
-    finally:
-        for store in found:
-            store.close()
 
 
 def test_what_one_daemon_does_another_shows_and_takes_back(daemons: list[Store]) -> None:

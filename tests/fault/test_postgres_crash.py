@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from support.engines import FakeClock, Store, remember
-from support.postgres import Server
+from support.engines import Store, remember
+from support.postgres import Server, engines
 from support.waits import wait_s
 from totonoe_core.base.errors import Unavailable
 from totonoe_core.domain.memories import Remembered
@@ -33,18 +33,10 @@ def server() -> Iterator[Server]:
 
 
 @pytest.fixture
-def daemons(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, server: Server
-) -> Iterator[list[Store]]:
-    monkeypatch.setattr("support.engines.kept_at", lambda at: PostgresStore(server.url, at))
+def daemons(tmp_path: Path, server: Server) -> Iterator[list[Store]]:
     PostgresStore(server.url, tmp_path / "migrating").migrate()
-    clock = FakeClock()
-    found = [Store(tmp_path / f"daemon-{number}", clock=clock) for number in range(DAEMONS)]
-    try:
+    with engines(tmp_path, server.url, DAEMONS) as found:
         yield found
-    finally:
-        for store in found:
-            store.close()
 
 
 @pytest.mark.postgres

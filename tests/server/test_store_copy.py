@@ -15,8 +15,8 @@ import typer
 from typer.testing import CliRunner
 
 from support.cataloging import create
-from support.engines import FakeClock, Store, remember, vector_of
-from support.postgres import migrated, psycopg
+from support.engines import FakeClock, Store, opened, remember, vector_of
+from support.postgres import engines, migrated, psycopg
 from support.telling import told
 from support.transfers import exported
 from support.waits import wait_s
@@ -24,7 +24,6 @@ from totonoe_core.base.errors import Unavailable
 from totonoe_core.engine.factory import DataDir
 from totonoe_core.store import copying, rows
 from totonoe_core.store.postgres.session import Session
-from totonoe_core.store.postgres.store import PostgresStore
 from totonoe_core.store.sqlite import copying as of_files
 from totonoe_core.store.sqlite.catalog import Catalog
 from totonoe_server.life import config
@@ -89,14 +88,13 @@ def data(tmp_path: Path) -> Path:
 
 @contextmanager
 def engine_at(path: Path, url: str = "") -> Iterator[Store]:
-    with pytest.MonkeyPatch.context() as patch:
-        if url:
-            patch.setattr("support.engines.kept_at", lambda at: PostgresStore(url, at))
-        store = Store(path, clock=FakeClock(NOW_US), client_vector_dimension=4)
-        try:
+    clock = FakeClock(NOW_US)
+    if url:
+        with engines(path, url, clock=clock, client_vector_dimension=4) as (store,):
             yield store
-        finally:
-            store.close()
+    else:
+        with opened(path, clock=clock, client_vector_dimension=4) as store:
+            yield store
 
 
 def told_of(path: Path, url: str = "") -> tuple[dict[str, Any], list[bytes]]:

@@ -171,9 +171,10 @@ class Store:
         *,
         collection: str = "default",
         clock: FakeClock | None = None,
+        keep: Callable[[Path], seam.Store] | None = None,
         **more: Any,
     ) -> None:
-        self.path, self.collection, self.more = path, collection, more
+        self.path, self.collection, self.more, self._keep = path, collection, more, keep
         self.clock = clock or FakeClock()
         if more.get("embedding") is None:
             more.setdefault("client_vector_dimension", DIMENSION)
@@ -181,7 +182,7 @@ class Store:
 
     def _opened(self) -> EmbeddedEngine:
         more = {"embedding": None} | self.more
-        self.kept = kept_at(self.path)
+        self.kept = (self._keep or kept_at)(self.path)
         return EmbeddedEngine(self.kept, clock=self.clock, **more)
 
     def reopen(self) -> None:

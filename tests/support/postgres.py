@@ -7,8 +7,9 @@ import itertools
 import tempfile
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -27,6 +28,7 @@ except ImportError:
     )
 
 from support.between import Between
+from support.engines import FakeClock, Store
 from totonoe_core.store.postgres import migrate
 from totonoe_core.store.postgres.store import PostgresStore
 
@@ -93,6 +95,29 @@ def through(url: str) -> Iterator[tuple[Between, str]]:
         yield between, f"postgresql://postgres@127.0.0.1:{between.port}/{parts['dbname']}"
     finally:
         between.close()
+
+
+@contextmanager
+def engines(
+    path: Path, url: str, count: int = 1, *, pooled: bool = False, **more: Any
+) -> Iterator[list[Store]]:
+    """Engines over one database with today's tables, each with derived files of its own.
+
+    They share a clock. `more` is for each engine.
+    """
+    clock = more.pop("clock", None) or FakeClock()
+    with ExitStack() as closing:
+        found = []
+        for number in range(1, count + 1):
+            store = Store(
+                path / f"engine-{number}",
+                clock=clock,
+                keep=lambda at: PostgresStore(url, at, pooled=pooled),
+                **more,
+            )
+            closing.callback(store.close)
+            found += [store]
+        yield found
 
 
 @functools.cache
