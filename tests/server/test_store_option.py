@@ -14,8 +14,11 @@ from support.postgres import LOCKED, PASSWORD, at, database, migrated, psycopg, 
 from totonoe_core.helper.child import child_environment
 from totonoe_server.life import config
 from totonoe_server.life.daemon import StartupError
+from totonoe_server.life.watchdog import ExitCode
 from totonoe_server.tools import store as commands
 from totonoe_server.tools import tokens, verify
+from totonoe_server.tools.commands import serve
+from totonoe_server.tools.options import with_settings
 from totonoe_server.tools.testing import running_server
 
 
@@ -60,6 +63,7 @@ def refusal(url: str) -> str:
     [
         *("mysql://host/name", "postgresql://host", "host/name", "host=/tmp dbname=x"),
         *("postgresql://host/name#there", "postgresql://[host/name"),
+        "postgresql://host/name,postgresql://other/name",
     ],
 )
 def test_address_of_another_form_is_refused(given: str) -> None:
@@ -86,6 +90,14 @@ def test_data_dir_and_store_are_refused_together_by_name(
     monkeypatch.setenv("TOTONOE_DATA_DIR", str(tmp_path))
     with pytest.raises(config.SettingsError, match="data_dir and store: give one"):
         config.load(None, {"store": url})
+
+
+def test_two_stores_named_are_refused_and_neither_is_taken(url: str) -> None:
+    app = typer.Typer()
+    app.command()(with_settings(serve))
+    result = CliRunner().invoke(app, ["--store", url, "--store", migrated()])
+    assert result.exit_code == ExitCode.NOT_STARTED
+    assert "store: allowed: postgresql://user@host:port/database (--store)" in result.stderr
 
 
 def test_schedule_of_snapshots_is_refused_with_a_store(url: str) -> None:

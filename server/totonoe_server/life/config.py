@@ -58,7 +58,9 @@ def check_store(text: str) -> None:
             "?passfile=FILE in the address"
         )
     names_database = len(parts.path) > 1 or "dbname" in wanted
-    if parts.scheme not in ("postgresql", "postgres") or not names_database or parts.fragment:
+    formed = parts.scheme in ("postgresql", "postgres") and not parts.fragment
+    # `--store` may have been given twice.
+    if not formed or not names_database or text.count("://") > 1:
         raise ValueError(f"allowed: {_STORE}")
 
 

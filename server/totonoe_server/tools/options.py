@@ -85,8 +85,8 @@ def with_settings(command: Callable[..., None], named: Collection[str] = ()) -> 
     return run
 
 
-_REPEATED = {"address"}
-"""Settings with commas inside whose option may be repeated."""
+_REPEATED = {"address", "store"}
+"""Settings whose option may be repeated, joined with commas: of several stores none is taken."""
 
 
 def _option(name: str, field: FieldInfo) -> inspect.Parameter:
