@@ -95,6 +95,7 @@ test-postgres: $(VENV)/.kernels
 		undo_conflicts undoing why_not words_only)) tests/core/test_postgres.py tests/core/test_postgres_faults.py \
 		tests/core/test_postgres_pooler.py \
 		tests/fault/test_postgres_crash.py tests/fault/test_postgres_daemons.py \
+		tests/fault/test_postgres_linearizable.py tests/fault/test_postgres_standby.py \
 		tests/core/test_postgres_races.py \
 		tests/server/test_store_option.py tests/server/test_store_copy.py tests/server/test_two_daemons.py \
 		$(addprefix tests/server/test_,$(addsuffix .py,audit_services cleanup_services consolidate graph_services \
@@ -102,7 +103,7 @@ test-postgres: $(VENV)/.kernels
 		$(addprefix tests/clients/test_,$(addsuffix .py,consolidate namespaces past_live sources transfer watch))
 
 test-postgres-faults: $(VENV)/.kernels
-	TOTONOE_FAULT_ROUNDS=50 $(BIN)/python -m pytest tests/fault/test_postgres_daemons.py
+	TOTONOE_FAULT_ROUNDS=50 $(BIN)/python -m pytest -s tests/fault/test_postgres_daemons.py
 
 soak: $(VENV)/.dev soak-typescript
 	$(BIN)/python -m pytest -m soak --timeout 3600 --ignore tests/e2e/test_load.py --ignore tests/e2e/test_dist.py

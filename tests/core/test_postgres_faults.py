@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from support.cataloging import create
-from support.engines import FakeClock, Store, forget, remember
+from support.engines import Store, forget, remember
 from support.postgres import engines, migrated, psycopg, through
 from support.waits import wait_s, wait_until
 from totonoe_core.base.errors import NotFound, ReadOnly, TotonoeError, Unanswered, Unavailable
@@ -26,6 +26,10 @@ IMPATIENT = (
     "SET LOCAL lock_timeout = '300ms'",
     "SET LOCAL statement_timeout = '60s'",
     "SET LOCAL idle_in_transaction_session_timeout = '300ms'",
+)
+IN_A_BATCH = (
+    "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() "
+    "AND pid <> pg_backend_pid() AND state LIKE 'idle in transaction%'"
 )
 TEXT = "the heating is set to 21 degrees"
 
@@ -167,6 +171,28 @@ def test_daemon_that_stands_still_in_a_batch_holds_nobody_up(
     assert again.results[0].saved and not again.replayed, "nothing of it had been stored"
 
 
+def test_batch_that_the_server_finds_too_long_is_unavailable_and_leaves_nothing(
+    daemon: Store, url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = ("SET LOCAL transaction_timeout = '300ms'",)
+    monkeypatch.setattr(collection_file, "_PATIENCE", settings)
+    decide = Writer._decide
+
+    def stand_still(self: Writer, job: Any) -> Any:
+        monkeypatch.undo()
+        answer = decide(self, job)
+        with session(url) as connection:
+            wait_until(lambda: not connection.execute(IN_A_BATCH).fetchall())
+        return answer
+
+    monkeypatch.setattr(Writer, "_decide", stand_still)
+    with pytest.raises(Unavailable) as ended:
+        daemon.apply(remember(TEXT), operation_id="op-still")
+    assert ended.value.reason == "STORE_UNAVAILABLE"
+    again = daemon.apply(remember(TEXT), operation_id="op-still")
+    assert again.results[0].saved and not again.replayed, "nothing of it had been stored"
+
+
 @contextmanager
 def refusing(url: str, code: str, what: str = "true") -> Iterator[None]:
     """Let the server refuse new memories with an error code, where a condition holds."""
@@ -187,6 +213,15 @@ def refusing(url: str, code: str, what: str = "true") -> Iterator[None]:
 
 
 CANCELLED, DISK_FULL = "57014", "53100"
+REFUSALS: dict[str, type[ReadOnly | Unavailable]] = {
+    "40001": Unavailable,  # serialization failure
+    "40P01": Unavailable,  # deadlock
+    "57P01": Unavailable,  # an administrator ends the server
+    "25P04": Unavailable,  # the transaction took too long
+    "25006": ReadOnly,  # a transaction that may only read
+    "42501": ReadOnly,  # a missing right
+}
+REASONS = {Unavailable: "STORE_UNAVAILABLE", ReadOnly: "READ_ONLY"}
 
 
 def test_write_that_the_server_cancels_is_acknowledged_to_nobody(daemon: Store, url: str) -> None:
@@ -215,6 +250,15 @@ def test_daemon_goes_on_after_the_server_refused_a_write_however_often_it_wrote_
                 with pytest.raises(error):
                     daemon.save(f"note {number} that is refused, turn {turn}")
         daemon.save(f"note {number} after")
+
+
+def test_each_refusal_of_the_server_has_its_type(daemon: Store, url: str) -> None:
+    for number, (code, error) in enumerate(REFUSALS.items()):
+        with refusing(url, code), pytest.raises(error) as refused:
+            daemon.save(f"note {number} is refused")
+        assert refused.value.reason == REASONS[error]
+        assert isinstance(refused.value, ReadOnly) or refused.value.retry_delay_ms > 0
+        daemon.save(f"note {number} is saved")
 
 
 def test_server_that_takes_no_writes_is_read_only_and_reads_go_on(daemon: Store, url: str) -> None:

@@ -1,6 +1,8 @@
 """Real daemons of one database are killed, stand still, or lose the server, under load.
 
-Clients of all three daemons save notes meanwhile, each until a daemon says that it is saved.
+Clients of all three daemons save notes meanwhile, each until a daemon says that it is saved. Beside
+them each daemon has a client that knows no other one: those of the daemons that are well go on. How
+long that took is printed (`pytest -s`).
 """
 
 from __future__ import annotations
@@ -10,16 +12,17 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
 
 import totonoe
+from support.between import Between
 from support.daemons import DaemonProcess
-from support.postgres import Server, at
+from support.postgres import Server, at, through
 from support.waits import wait_s, wait_until
 from totonoe import errors
 from totonoe_core.store.postgres.store import PostgresStore
@@ -31,22 +34,27 @@ PAUSE_S = 30.0
 """Longer than the server lets a daemon that stands still hold a collection."""
 GOES_ON_S = 60.0
 """Clients leave a daemon that stands still after 17 s."""
+IN_A_BATCH = (b"FOR UPDATE", b"COMMIT")
+"""A daemon is killed when it asks for the lock, and when it commits."""
 
 
 class Load:
-    """Clients that save notes, and what was acknowledged to each."""
+    """Clients that save notes, and what was acknowledged to each.
+
+    The first `CLIENTS` know all daemons, each of the `DAEMONS` behind them one.
+    """
 
     def __init__(self, addresses: Sequence[str]) -> None:
         self._stop = threading.Event()
-        self.saved: list[dict[str, str]] = [{} for _ in range(CLIENTS)]
+        count = CLIENTS + DAEMONS
+        self.saved: list[dict[str, str]] = [{} for _ in range(count)]
         """Of each client: ids by text."""
-        self._addresses = addresses
-        self._pool = ThreadPoolExecutor(CLIENTS)
-        self._running = [self._pool.submit(self._save, number) for number in range(CLIENTS)]
+        self._places = [",".join(addresses)] * CLIENTS + [*addresses]
+        self._pool = ThreadPoolExecutor(count)
+        self._running = [self._pool.submit(self._save, number) for number in range(count)]
 
     def _save(self, number: int) -> None:
-        addresses = [*self._addresses[number % DAEMONS :], *self._addresses[: number % DAEMONS]]
-        with totonoe.Client(",".join(addresses), agent_id=f"agent-{number}") as client:
+        with totonoe.Client(self._places[number], agent_id=f"agent-{number}") as client:
             for note in itertools.count():
                 if self._stop.is_set():
                     return
@@ -64,19 +72,25 @@ class Load:
             assert answer.saved
             return str(answer.memory_id)
 
-    def go_on(self) -> None:
-        """Return once every client has had two more answers, so that one began since."""
-        before = [len(one) for one in self.saved]
+    def go_on(self, clients: Iterable[int] = range(CLIENTS + DAEMONS)) -> float:
+        """Return once clients have had two more answers, so that one began since; after how long.
+
+        In seconds. Raises what ended a client.
+        """
+        begun_s = time.monotonic()
+        before = {number: len(self.saved[number]) for number in clients}
         wait_until(
             lambda: all(
-                len(one) > count + 1 or self._running[number].done()
-                for number, (one, count) in enumerate(zip(self.saved, before, strict=True))
+                len(self.saved[number]) > count + 1 or self._running[number].done()
+                for number, count in before.items()
             ),
             seconds=GOES_ON_S,
         )
+        took_s = time.monotonic() - begun_s
         for one in self._running:
             if one.done():
                 one.result()
+        return took_s
 
     def stop(self) -> dict[str, str]:
         """Let each client end its note; return ids by text."""
@@ -96,17 +110,42 @@ def server() -> Iterator[Server]:
         found.stop()
 
 
+class WiredDaemon(DaemonProcess):
+    """A daemon whose wire to the database lets a test see what it asks for."""
+
+    def __init__(self, data_dir: Path, wire: tuple[Between, str]) -> None:
+        self.between, url = wire
+        self.kill_count = 0
+        super().__init__(data_dir, store=url)
+
+    def environment(self) -> dict[str, str]:
+        # No statement is prepared, so that each is on the wire as text.
+        return super().environment() | {"TOTONOE_STORE_POOLER": "true"}
+
+
 @pytest.fixture
 def daemons(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, server: Server
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    server: Server,
+    request: pytest.FixtureRequest,
 ) -> Iterator[list[DaemonProcess]]:
     PostgresStore(server.url, tmp_path / "migrating").migrate()
-    found = [DaemonProcess(tmp_path / f"daemon-{n}", store=at(server.url)) for n in range(DAEMONS)]
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    paths = [tmp_path / f"daemon-{number}" for number in range(DAEMONS)]
+    if "in_mid_batch" in request.node.name:
+        with ExitStack() as wires:
+            wired = [wires.enter_context(through(server.url)) for _ in paths]
+            yield from started([WiredDaemon(*both) for both in zip(paths, wired, strict=True)])
+    else:
+        yield from started([DaemonProcess(path, store=at(server.url)) for path in paths])
+
+
+def started(found: Sequence[DaemonProcess]) -> Iterator[list[DaemonProcess]]:
     with ThreadPoolExecutor(DAEMONS) as starting:
         list(starting.map(DaemonProcess.start, found))
     try:
-        yield found
+        yield [*found]
     finally:
         for one in found:
             os.kill(one.pid, signal.SIGCONT)
@@ -117,6 +156,25 @@ def daemons(
 def killed(one: DaemonProcess, _: Server) -> Iterator[None]:
     """SIGKILL, and a start after it."""
     one.kill()
+    yield
+    one.start()
+
+
+@contextmanager
+def killed_in_mid_batch(one: DaemonProcess, _: Server) -> Iterator[None]:
+    """SIGKILL when it asks for the lock or, in turn, commits: the server gets that without it."""
+    assert isinstance(one, WiredDaemon)
+    between, when = one.between, IN_A_BATCH[one.kill_count % len(IN_A_BATCH)]
+    one.kill_count += 1
+    ended = threading.Event()
+
+    def kill() -> None:
+        one.kill()
+        ended.set()
+
+    between.at_cut = kill
+    between.cut_at = when
+    assert ended.wait(wait_s()), "it was killed in a batch"
     yield
     one.start()
 
@@ -138,7 +196,7 @@ def server_crashed(_: DaemonProcess, server: Server) -> Iterator[None]:
     yield
 
 
-FAULTS = (killed, paused, server_crashed)
+FAULTS = (killed, killed_in_mid_batch, paused, server_crashed)
 
 
 @pytest.mark.postgres
@@ -150,11 +208,16 @@ def test_fault_under_load_loses_and_doubles_nothing(
     rounds = int(os.environ.get("TOTONOE_FAULT_ROUNDS", SAMPLE))
     load = Load([one.address for one in daemons])
     load.go_on()
+    pauses_s: list[float] = []
     for number in range(rounds):
-        with fault(daemons[number % DAEMONS], server):
-            # The others go on without it.
-            load.go_on()
+        victim = number % DAEMONS
+        with fault(daemons[victim], server):
+            # The others go on without it, and then its own clients with them.
+            others = {CLIENTS + at for at in range(DAEMONS) if at != victim}
+            pauses_s.append(load.go_on(others))
+            load.go_on(range(CLIENTS))
         load.go_on()
+    print(f"{fault.__name__}: others went on after {sorted(round(one, 2) for one in pauses_s)} s")
     saved = load.stop()
     assert len(saved) >= 4 * CLIENTS * rounds
     for one in daemons:

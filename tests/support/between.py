@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import socket
 import threading
+from collections.abc import Callable
 
 _BYTES = 1 << 16
 
@@ -20,6 +21,8 @@ class Between:
     cut_at : bytes
         What a client sends before a cut: the server gets it, and its answer is lost with all that
         follows. Empty: nothing is cut. Empty again once it happened.
+    at_cut : callable
+        Called at that moment, before the server gets it.
     """
 
     def __init__(self, path: str) -> None:
@@ -28,6 +31,7 @@ class Between:
         self.port = self._listener.getsockname()[1]
         self.connections_left = 1 << 30
         self.cut_at = b""
+        self.at_cut: Callable[[], object] = lambda: None
         self.cut_count = 0
         self._open: list[socket.socket] = []
         threading.Thread(target=self._accept, daemon=True).start()
@@ -53,6 +57,7 @@ class Between:
                 if self.cut_at and self.cut_at in data:
                     self.cut_at = b""
                     lost.set()
+                    self.at_cut()
                 far.sendall(data)
         _end(near, far)
 

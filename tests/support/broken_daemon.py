@@ -18,6 +18,7 @@ from totonoe_core.engine.state.ledger import Ledger
 from totonoe_core.engine.writer.writer import Writer
 from totonoe_core.index.collection_index import CollectionIndex
 from totonoe_core.store.sqlite.reader import ReaderPool, Rows
+from totonoe_server.services.calls import Calls
 from totonoe_server.tools.commands import serve
 from totonoe_server.tools.options import with_settings
 
@@ -83,14 +84,34 @@ def answers_come_before_the_commit() -> None:
     Writer._decide = early  # type: ignore[method-assign]
 
 
+def batches_take_no_lock() -> None:
+    """Several daemons of a database decide at once."""
+    from totonoe_core.store.postgres import collection_file
+
+    collection_file._LOCK = collection_file._LOCK.removesuffix("FOR UPDATE")
+
+
+def min_revision_is_ignored() -> None:
+    """A daemon of a database reads what it knows, and hears of nothing before it looks."""
+    from totonoe_core.store.postgres.notices import Notices
+
+    async def at_once(*_: object) -> None:
+        pass
+
+    Calls._caught_up = at_once  # type: ignore[method-assign, assignment]
+    Notices.tell = lambda *_: None  # type: ignore[method-assign, assignment]
+
+
 BREAKS = (
     guard_overlooks_its_batch,
     expected_revision_is_ignored,
     readers_keep_their_moment,
     answers_come_before_the_commit,
 )
+BREAKS_OF_SEVERAL = (batches_take_no_lock, min_revision_is_ignored)
+"""Of daemons that share a database."""
 
 if __name__ == "__main__":
     name = sys.argv.pop(1)
-    next(one for one in BREAKS if one.__name__ == name)()
+    next(one for one in (*BREAKS, *BREAKS_OF_SEVERAL) if one.__name__ == name)()
     typer.run(with_settings(serve))

@@ -11,6 +11,10 @@ the package) carries the changes out in that order. What each client was told mu
 
 A List is one read for each memory: no two memories need be of one revision.
 
+Of several daemons on one database each reads what it knows. A read is then right at a revision
+from the newest that its own client was shown before, whoever showed it. Changes and refusals are
+decided under the lock of the collection: for them nothing is different.
+
 Herlihy and Wing, "Linearizability: a correctness condition for concurrent objects" (1990).
 """
 
@@ -22,6 +26,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from support.linear_clients import Event
+
+READS = ("get", "list")
+NOT_CAUGHT_UP = "NOT_CAUGHT_UP"
 
 
 class NotLinearizableError(AssertionError):
@@ -183,10 +190,10 @@ def undo_conflict(model: Model, target: int, state: State) -> bool:
     )
 
 
-def check(events: Sequence[Event]) -> Model:
+def check(events: Sequence[Event], *, of_several: bool = False) -> Model:
     """Raises `NotLinearizableError` if some clients were told what no order explains.
 
-    Returns the model, with all states.
+    Returns the model, with all states. `of_several`: the clients asked several daemons.
     """
     model = Model()
     changes = sorted(
@@ -200,9 +207,14 @@ def check(events: Sequence[Event]) -> Model:
     for change in changes:
         model.change(change)
     window = _windows(changes)
+    shown = _shown_before(events)
     for event in events:
+        if event.error == NOT_CAUGHT_UP:
+            continue  # the daemons said so: nothing was told
         if not event.answer.get("changed"):
             first, last = window(event)
+            if of_several and event.call in READS:
+                first = shown[id(event)]
             if not _explained(model, event, first, last):
                 raise NotLinearizableError(f"no revision of {first} to {last} explains {event}")
     return model
@@ -217,6 +229,21 @@ def _check_order(changes: Sequence[Event]) -> None:
                 f"a later revision was answered before this one began: {one}"
             )
         earliest_end = one.end_ns if earliest_end is None else min(earliest_end, one.end_ns)
+
+
+def _shown_before(events: Sequence[Event]) -> dict[int, int]:
+    """The newest revision that each event's client was shown before it, by `id` of the event."""
+    newest: dict[str, int] = {}
+    found = {}
+    for event in sorted(events, key=lambda one: one.begin_ns):
+        found[id(event)] = newest.setdefault(event.client, 0)
+        if event.error == NOT_CAUGHT_UP:
+            # The client asks for nothing any more: see `SeenRevisions.gives_up`.
+            newest[event.client] = 0
+        told = [*event.answer.get("memories", []), event.answer.get("memory", {}), event.answer]
+        revisions = [one.get("revision", 0) for one in told]
+        newest[event.client] = max(newest[event.client], *revisions)
+    return found
 
 
 def _windows(changes: Sequence[Event]) -> Callable[[Event], tuple[int, int]]:

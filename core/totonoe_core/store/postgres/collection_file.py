@@ -28,9 +28,9 @@ _LOCK = (
 )
 _PATIENCE = (
     "SELECT set_config('lock_timeout', '10s', true), set_config('statement_timeout', '60s', true), "
-    "set_config('idle_in_transaction_session_timeout', '10s', true)",
+    "set_config('idle_in_transaction_session_timeout', '4s', true)",
 )
-"""A daemon that is paused in mid-batch does not hold a collection for long."""
+"""A daemon that is paused in mid-batch holds a collection for four seconds; others wait longer."""
 _KEPT = (
     "SELECT r.agent_id, r.operation_id FROM unnest(?, ?) asked (agent_id, operation_id) "
     "JOIN reply r ON r.uid = $1 "

@@ -1,0 +1,115 @@
+"""Histories of many clients in several processes, for the check against a model."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import totonoe
+from support.daemons import DaemonProcess
+from support.linear_check import Model, NotLinearizableError, check, is_live, seen
+from support.linear_clients import DIMENSION, Event, shown
+from support.processes import ROOT
+from support.waits import wait_s
+
+PROCESSES = 3
+CLIENTS = 32
+COLLECTION = "drill"
+AS_OF_EVERY = 40
+
+
+def history(address: str, seed: int, calls_each: int, folder: Path) -> list[Event]:
+    """What CLIENTS clients in PROCESSES processes were told of a new collection."""
+    with totonoe.Client(address) as client:
+        client.create_collection(
+            COLLECTION,
+            client_vector_dimension=DIMENSION,
+            guard=totonoe.GuardPolicy(preset="ego", exact=True, cosine_distance_below=0.0),
+        )
+    names = [f"agent-{number}" for number in range(CLIENTS)]
+    start = folder / "start"
+    environment = os.environ | {
+        "PYTHONPATH": os.pathsep.join([str(ROOT / "tests"), os.environ.get("PYTHONPATH", "")])
+    }
+    workers = []
+    for number in range(PROCESSES):
+        worker = subprocess.Popen(
+            [sys.executable, "-m", "support.linear_clients"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env=environment,
+        )
+        job = {
+            "address": address,
+            "collection": COLLECTION,
+            "names": names[number::PROCESSES],
+            "seed": seed,
+            "count": calls_each,
+            "start": str(start),
+        }
+        assert worker.stdin is not None
+        worker.stdin.write(json.dumps(job))
+        worker.stdin.close()
+        workers.append(worker)
+    for worker in workers:
+        assert worker.stdout is not None
+        assert worker.stdout.readline() == "ready\n"
+    start.touch()
+    events = []
+    for worker in workers:
+        assert worker.stdout is not None
+        events += [Event(**json.loads(line)) for line in worker.stdout]
+        worker.stdout.close()
+        assert worker.wait(wait_s()) == 0
+    start.unlink()
+    assert len(events) == CLIENTS * calls_each
+    return events
+
+
+def check_past(address: str, model: Model) -> None:
+    """What a daemon says now, and of some revisions afterwards, is what the model says."""
+    last = len(model.states) - 1
+    with totonoe.Client(address, collection=COLLECTION) as client:
+        for revision in [*range(1, last, AS_OF_EVERY), last]:
+            told = {
+                one["id"]: seen(one)
+                for one in (shown(memory) for memory in client.list_all(as_of=revision))
+            }
+            state = model.states[revision]
+            live = {one: version for one, version in state.items() if is_live(version)}
+            assert told == live, f"revision {revision}"
+
+
+def check_all_was_met(events: list[Event]) -> None:
+    """Whether a history has every change and the refusals that races bring."""
+    calls = {event.call for event in events if event.answer.get("changed")}
+    assert calls == {"remember", "update", "retext", "expecting", "forget", "merge", "undo"}
+    reasons = {event.error for event in events if event.error}
+    assert reasons >= {"NOT_ACTIVE", "STALE_REVISION", "UNDO_CONFLICT"}
+
+
+class BrokenDaemon(DaemonProcess):
+    """A daemon that is broken on purpose."""
+
+    def __init__(self, data_dir: Path, name: str, store: str = "") -> None:
+        super().__init__(data_dir, embedder="none", store=store)
+        self._name = name
+
+    def command(self) -> list[str]:
+        return [sys.executable, "-m", "support.broken_daemon", self._name]
+
+    def environment(self) -> dict[str, str]:
+        paths = [str(ROOT / "tests"), os.environ.get("PYTHONPATH", "")]
+        return super().environment() | {"PYTHONPATH": os.pathsep.join(paths)}
+
+
+def is_wrong(events: list[Event], *, of_several: bool = False) -> bool:
+    try:
+        check(events, of_several=of_several)
+    except NotLinearizableError:
+        return True
+    return False
