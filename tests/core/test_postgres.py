@@ -427,6 +427,27 @@ def test_purge_leaves_nothing_of_the_text_in_a_dump(daemons: list[Store], url: s
         other.one(memory_id)
 
 
+OF_NO_COLLECTION = {
+    "totonoe_version", "access_row", "catalogue", "catalogue_collection", "catalogue_operation"
+}  # fmt: skip
+
+
+def test_every_key_begins_with_the_collection_so_that_tables_can_be_spread(url: str) -> None:
+    with psycopg.connect(url) as connection:
+        first = connection.execute(
+            "SELECT indrelid::regclass::text, attname FROM pg_index JOIN pg_attribute "
+            "ON attrelid = indrelid AND attnum = indkey[0] "
+            "JOIN pg_class c ON c.oid = indrelid AND relnamespace = 'public'::regnamespace"
+        ).fetchall()
+        foreign = connection.execute("SELECT conname FROM pg_constraint WHERE contype = 'f'")
+        extensions = connection.execute("SELECT extname FROM pg_extension").fetchall()
+        assert not foreign.fetchall()
+    tables = {table for table, _ in first}
+    assert {"memory", "operation", "link", "reply"} <= tables - OF_NO_COLLECTION
+    assert {column for table, column in first if table not in OF_NO_COLLECTION} == {"uid"}
+    assert extensions == [("plpgsql",)], "none but that of every database"
+
+
 def test_database_of_another_application_is_left_alone(tmp_path: Path) -> None:
     made = database()
     with psycopg.connect(made, autocommit=True) as connection:

@@ -92,6 +92,23 @@ def test_remember_through_one_is_recalled_through_the_other_and_undone_there(
     wait_until(lambda: recalled(one, collection, "boiler") == [])
 
 
+def test_watch_of_one_shows_what_both_did_in_the_one_order(pair: Any, collection: str) -> None:
+    one, other = pair
+    request = operations_pb2.WatchRequest(collection=collection, agent_id="anna")
+    events = one.memory.Watch(request, timeout=wait_s())
+    assert next(events).HasField("heartbeat"), "it has begun"
+    said = [
+        wire.remember(f"the roof of house {number} is made of {stuff}", collection).memory_id
+        for number, (wire, stuff) in enumerate([(other, "slate"), (one, "reed"), (other, "tin")])
+    ]
+    changes = (event for event in events if event.HasField("change"))
+    found = [next(changes) for _ in said]
+    events.cancel()
+    assert [event.change.memories[0].memory_id for event in found] == said
+    first = found[0].revision
+    assert [event.revision for event in found] == [first, first + 1, first + 2]
+
+
 def test_read_that_wants_a_revision_gets_it_at_once_from_the_other_daemon(
     pair: Any, collection: str
 ) -> None:
