@@ -45,6 +45,7 @@ def warm_up() -> float:
         slot_map,
         trees,
         word_forms,
+        word_ways,
     )
 
     for writable in (True, False):
@@ -80,6 +81,7 @@ def warm_up() -> float:
         _warm_up_hnsw_file(hnsw_file, mask)
         _warm_up_joins(joins, block, indptr, rows, mask)
         _warm_up_word_forms(word_forms, mask)
+        _warm_up_word_ways(word_ways, mask)
     return time.perf_counter() - begin
 
 
@@ -212,6 +214,15 @@ def _warm_up_word_forms(word_forms: ModuleType, mask: UInt8) -> None:
     places, table = np.zeros(4, np.uint32), np.zeros(256, np.uint32)
     table.flags.writeable = mask.flags.writeable
     word_forms.unpack_forms(mask, 2, table, places, np.zeros(8, np.uint8))
+
+
+def _warm_up_word_ways(word_ways: ModuleType, mask: UInt8) -> None:
+    text, logs = np.zeros(2, np.uint32), np.zeros(1)
+    for array in (text, logs):
+        array.flags.writeable = mask.flags.writeable
+    word_ways.find_word(text, text[:1], text[:1], text, logs)
+    ends, nodes = np.empty((2, 2), np.int32)
+    word_ways.likeliest_way(text, text[:1], text[:1], text, logs, 1.0, ends, nodes)
 
 
 def _warm_up_joins(

@@ -17,7 +17,9 @@ spaces, `_` stands for a space inside an expression:
     units.txt, values.txt  words of quantities, numbers, days and times; see `reading.values`
     expressions.txt what is one word in several, under a heading that says what it is
 
-Written for this project. A word of one synonym group may stand in no other.
+Written for this project, but for `zh/jieba.txt.xz`: the dictionary of the package jieba, "word
+frequency class" a line, which `reading.chinese.segmenter` reads. A word of one synonym group may
+stand in no other.
 """
 
 from __future__ import annotations

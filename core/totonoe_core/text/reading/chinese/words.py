@@ -1,19 +1,15 @@
 """Words of a Chinese text, cut alike wherever they stand.
 
-rjieba cuts words, with the words of our lists in its dictionary. Where it takes a whole phrase
-for a word (很漂亮, 重新启动), that is cut again, by itself alone: function words come off at its
-ends, and words of four characters fall into two known words. Words that rjieba only
-guesses from their neighbours are cut without guessing, since another text has other neighbours.
+The segmenter cuts words, with the words of our lists in its dictionary. Where it takes a whole
+phrase for a word (很漂亮, 重新启动), that is cut again, by itself alone: function words come off at
+its ends, and words of four characters fall into two known words. Words that it only guesses
+from their neighbours are cut without guessing, since another text has other neighbours.
 """
 
 from __future__ import annotations
 
 from functools import cache, lru_cache
-from importlib.machinery import ExtensionFileLoader
 from importlib.resources import files
-from importlib.util import find_spec, module_from_spec, spec_from_loader
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 from totonoe_core.base.once import once
 from totonoe_core.text.lexicon import lexicon
@@ -26,9 +22,7 @@ from totonoe_core.text.reading.chinese.grammar import (
     QUANTIFIERS,
     QUESTIONS,
 )
-
-if TYPE_CHECKING:
-    from rjieba import Jieba
+from totonoe_core.text.reading.chinese.segmenter import Segmenter
 
 _NAME_TAGS = ("nr", "ns", "nt", "nz")
 
@@ -57,39 +51,13 @@ _PREFIXES = ("非常", *"还求不很最太没好真更这那每各再也都在�
 _SUFFIXES = ("个", "些", "了", "的", "吗", "吧", "啊", "着", "过", "么", "到", "上")
 
 
-def _new_jieba() -> Jieba:
-    """Make a segmenter of our own.
-
-    The package makes one when it is imported, for whoever calls its functions: a second copy of
-    the dictionary, 30 MB. So its extension module is loaded without it.
-    """
-    package = find_spec("rjieba")
-    if package is None or package.origin is None:
-        raise ModuleNotFoundError("rjieba")
-    (path,) = Path(package.origin).parent.glob("rjieba.*.so")
-    spec = spec_from_loader("rjieba.rjieba", ExtensionFileLoader("rjieba.rjieba", str(path)))
-    assert spec is not None and spec.loader is not None
-    module: Any = module_from_spec(spec)
-    spec.loader.exec_module(module)
-    jieba: Jieba = module.Jieba()
-    return jieba
-
-
 @once
-def segmenter() -> Jieba:
-    """The dictionary with the words of our lists in it. Only read from then on, by any thread."""
-    jieba = _new_jieba()
-    for phrase in _NO_WORDS:
-        jieba.add_word(phrase, 1, None)
-    for denial in _NOT_CUT:
-        jieba.add_word(denial, None, None)
-    lists = lexicon("zh")
-    words = {*lists.representatives, *lists.near_groups, *lists.opposite_keys, *lists.light}
-    words |= {*QUESTIONS, *PRONOUNS, *QUANTIFIERS, *GRAMMAR, *_classes()}
-    for word in sorted(words):
-        if len(word) > 1 and not word.isascii() and not jieba.has_word(word):
-            jieba.add_word(word, None, None)
-    return jieba
+def segmenter() -> Segmenter:
+    """The dictionary with the words of our lists in it. Only read, by any thread."""
+    given: list[tuple[str, int | None]] = [(phrase, 1) for phrase in _NO_WORDS]
+    given += [(denial, None) for denial in sorted(_NOT_CUT)]
+    words = sorted(word for word in _listed() if len(word) > 1 and not word.isascii())
+    return Segmenter(given, words)
 
 
 @lru_cache(maxsize=65536)
