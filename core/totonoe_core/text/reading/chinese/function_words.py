@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from totonoe_core.text.reading.chinese.grammar import KEPT, Kind, words
+from totonoe_core.text.reading.chinese.grammar import KEPT, LISTS, Kind, words
 from totonoe_core.text.reading.chinese.roles import is_time
 from totonoe_core.text.reading.chinese.token import Token
 from totonoe_core.text.reading.model import FunctionKind, FunctionWord
@@ -26,38 +26,12 @@ IGNORED_KINDS = {
     Kind.QUESTION: "that it asks is read of the text",
 }
 """Kinds of words that are never listed, each with the reason."""
-_REASONS = {
-    "a comma or a full stop joins as well": (
-        "和 与 及 以及 并且 和与 暨 且 而 而且 并 则 那么 那就 便 就 既 不仅 不但 不光 而是"
-    ),
-    "joins as 和 does; the contrast is the speaker's": "但是 但 可是 不过 然而 却 只是",
-    "a particle of tone at the end": (
-        "呢 啊 呀 哦 哟 哈 嘛 哇 呐 喽 啦 咯 吖 诶 哎 唉 嗯 噢 喔 嘿 额 呃 滴 哩 吧 罢了 "
-        "而已 似的 般 来着"
-    ),
-    "polite, or calls on the reader": (
-        "请 麻烦 劳驾 拜托 一下 下儿 一下下 谢谢 谢了 谢谢了 多谢 感谢 请问 您好 你好 嗨 亲 "
-        "各位 大神 大侠 "
-        "高手 大师 请教 求助 求解 急求 跪求 急急急 在线等 求教 求问"
-    ),
-    "how sure or surprised the speaker is of what holds anyway": (
-        "其实 反正 到底 究竟 毕竟 竟然 居然"
-    ),
-    "a degree without a measure": "一点 一点儿 点儿 些许 一些",
-    "binds a verb or adverb to what is beside it": "的 地 之 所 来 下 个 些 里",
-    "a state that lasts, as the verb itself says": "着",
-    "that it is done is the tense of its verb; at the end it says no more": "了",
-    "the question behind it says what is asked": "要 需要 需 还是",
-}
-IGNORED = {word: reason for reason, group in _REASONS.items() for word in group.split()}
+IGNORED = LISTS.keys("ignored")
 """Function words that another wording may leave out, each with the reason."""
 
 _BEFORE_TIMES = words("在 当")
 """Said before a date or a time of day, or left out."""
-_EQUAL = {"因": "因为", "所以": "因为", "的话": "if", "曾": "曾经", "过": "曾经"}
-"""Function words that say the same. A cause is told by its own word, or by that of its effect."""
-_EQUAL |= dict.fromkeys(("刚", "刚刚", "刚才"), "刚")
-_EQUAL |= dict.fromkeys(("正", "在", "在在"), "正在")
+_EQUAL = LISTS.keys("equal")
 _PAIRED = {"因为", "if"}
 """A clause and its main clause may both have such a word: 因为 ... 所以."""
 _CONJUNCTIONS = words("因为 if unless or 虽然 然后 无论 等")

@@ -89,21 +89,8 @@ DEMONSTRATIVES: Final = LISTS.words("demonstratives")
 EMPTY_NOUNS: Final = LISTS.words("empty nouns")
 """Nouns that only make a noun of the clause before them."""
 
-MODAL_NOUNS: Final = {
-    "禁止": (True, "may"),
-    "厳禁": (True, "may"),
-    "許可": (False, "may"),
-    "可能": (False, "can"),
-    "不可能": (True, "can"),
-    "不可": (True, "can"),
-    "必要": (False, "must"),
-    "必須": (False, "must"),
-    "不要": (True, "must"),
-    "不必要": (True, "must"),
-    "推奨": (False, "should"),
-    "予定": (False, "plan"),
-}
-"""What is said of the action before them: whether it is denied, and its modality."""
+MODAL_NOUNS: Final = LISTS.keys("modal nouns")
+"""What is said of the action before them: "must", or "not must"."""
 
 ASPECTS: Final = LISTS.words("aspects")
 """Verbs that say of the verb before them how it goes on."""

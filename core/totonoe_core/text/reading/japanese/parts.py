@@ -26,7 +26,7 @@ from totonoe_core.text.reading.japanese.phrase import (
     counts,
     is_time,
 )
-from totonoe_core.text.reading.japanese.words import ACTION, NAME, NOUN, QUANTIFIER, VERB, Word
+from totonoe_core.text.reading.japanese.words import Tag, Word
 from totonoe_core.text.reading.model import Role
 
 _TIME: Final = "time"
@@ -73,7 +73,7 @@ def _without_light_verbs(phrases: list[Phrase]) -> list[Phrase]:
         found.append(phrase)
     last = found[-1] if found else None
     if last is not None and last.sort == THING and not last.case and not last.topic:
-        last.sort, last.be = PREDICATE, last.words[-1].tag != ACTION  # 上司はトム
+        last.sort, last.be = PREDICATE, last.words[-1].tag != Tag.ACTION  # 上司はトム
     return found
 
 
@@ -86,7 +86,7 @@ def _is_verdict(phrase: Phrase) -> bool:
 def _say_of_compound(phrase: Phrase) -> None:
     """利用可能 and デプロイ禁止 say something of their first part."""
     words = phrase.words
-    if len(words) < 2 or phrase.case or phrase.topic or words[-2].tag != ACTION:
+    if len(words) < 2 or phrase.case or phrase.topic or words[-2].tag != Tag.ACTION:
         return
     last = words[-1]
     if last.normal in MODAL_NOUNS:
@@ -101,8 +101,8 @@ def _say_of_compound(phrase: Phrase) -> None:
 
 
 def _modal(phrase: Phrase, noun: str) -> None:
-    denied, modality = MODAL_NOUNS[noun]
-    phrase.negated ^= denied
+    *denied, modality = MODAL_NOUNS[noun].split()
+    phrase.negated ^= bool(denied)
     phrase.modality = f"{modality}+{phrase.modality}" if phrase.modality else modality
     if not (phrase.be or phrase.lasting):
         phrase.past = False
@@ -119,7 +119,7 @@ def _says_of(before: Phrase, phrase: Phrase) -> bool:
     if before.sort == PREDICATE:  # 変更することは禁止だ
         if before.link != "noun" or normal not in MODAL_NOUNS:
             return False
-    elif before.sort != THING or before.words[-1].tag != ACTION:
+    elif before.sort != THING or before.words[-1].tag != Tag.ACTION:
         return False
     plain = before.case in ("を", "が", "") and not before.comma
     if normal in MODAL_NOUNS and before.case in ("を", "が", "", "の"):
@@ -206,7 +206,7 @@ def _lead(chain: list[Phrase], main: Phrase) -> None:
 def _is_count(phrase: Phrase) -> bool:
     """A number or quantity of things, without a particle: 本が三冊ある."""
     word = phrase.words[-1]
-    counting = word.tag == QUANTIFIER or counts(word)
+    counting = word.tag == Tag.QUANTIFIER or counts(word)
     return counting and phrase.sort == THING and phrase.case == "" and len(phrase.words) == 1
 
 
@@ -225,7 +225,7 @@ def _counted(phrases: list[Phrase], index: int) -> Phrase | None:
 
 def _joined(phrase: Phrase, after: Phrase) -> bool:
     """Return whether two things stand in a row: A と B, A、B を."""
-    noun = phrase.words[-1].tag in (NOUN, NAME, ACTION)
+    noun = phrase.words[-1].tag in (Tag.NOUN, Tag.NAME, Tag.ACTION)
     listed = phrase.case == "" and phrase.comma and not phrase.topic and after.case != ""
     return phrase.case in ("と", "や") or (noun and listed)
 
@@ -279,13 +279,15 @@ def _part(each: Phrase, predicate: Phrase, cases: set[str]) -> str:
 def _undergoes(topic: Phrase, predicate: Phrase) -> bool:
     """Whether は alone marks what it is done to: 報告書は毎月提出する."""
     verb = predicate.words[-1]
-    acted_on = verb.tag in (VERB, ACTION) and (verb.key in TRANSITIVE or verb.normal in TRANSITIVE)
+    acted_on = verb.tag in (Tag.VERB, Tag.ACTION) and (
+        verb.key in TRANSITIVE or verb.normal in TRANSITIVE
+    )
     return acted_on and not (predicate.passive or predicate.be or acts(topic.words[-1]))
 
 
 def acts(word: Word) -> bool:
     """Return whether a word is for somebody who may act."""
-    if word.tag == NAME and not word.surface.isascii():
+    if word.tag == Tag.NAME and not word.surface.isascii():
         return True
     return word.key in PEOPLE or (word.value is None and word.normal[-1:] in PEOPLE_END)
 

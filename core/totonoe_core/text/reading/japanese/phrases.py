@@ -23,40 +23,12 @@ from totonoe_core.text.reading.japanese.phrase import (
     is_label,
 )
 from totonoe_core.text.reading.japanese.predicates import NEGATING, Reader
-from totonoe_core.text.reading.japanese.words import (
-    ACTION,
-    ADJECTIVE,
-    ADNOMINAL,
-    ADVERB,
-    AUXILIARY,
-    BRACKET,
-    CASE,
-    COMMA,
-    COUNTER,
-    FIGURE,
-    FINAL,
-    JOINER,
-    LINK,
-    NAME,
-    NOMINAL,
-    NOUN,
-    PARTICLE,
-    PREFIX,
-    QUANTIFIER,
-    STATE,
-    STOP,
-    SUFFIX,
-    TOPIC,
-    VALUE,
-    VERB,
-    WHEN,
-    Word,
-)
+from totonoe_core.text.reading.japanese.words import NOMINAL, Tag, Word
 from totonoe_core.text.reading.model import FunctionWord, PieceType
 
 _TOPICS: Final = words_of("は も って こそ さえ すら なんて")
 _OF_NOUNS: Final = words_of("maybe surely seem hearsay guess expect think")
-_JOINING: Final = frozenset((CASE, TOPIC, PARTICLE, LINK, AUXILIARY, JOINER))
+_JOINING: Final = words_of("case topic particle link auxiliary joiner")
 _AROUND_VALUES: Final = frozenset(("約", "ほど", "くらい", "ぐらい", "程度"))
 """Said before a figure or behind it: about."""
 _LIMITS: Final = {"だけ": "だけ", "のみ": "だけ", "しか": "だけ", "ばかり": "だけ"}
@@ -74,22 +46,22 @@ class _Parser(Reader):
         while self.at < len(words):
             word = words[self.at]
             tag = word.tag
-            if tag == PREFIX and word.surface in ("お", "ご", "御"):
+            if tag == Tag.PREFIX and word.surface in ("お", "ご", "御"):
                 self.at += 1
-            elif word.key in _AROUND_VALUES and self.tag_at(self.at + 1) == VALUE:
+            elif word.key in _AROUND_VALUES and self.tag_at(self.at + 1) == Tag.VALUE:
                 self.leave(word)
                 self.at += 1
             elif tag in NOMINAL:
                 self._compound()
             elif word.surface in ("ある", "或る") and self._is_article():
                 self.at += 1
-            elif tag in (VERB, ADJECTIVE):
+            elif tag in (Tag.VERB, Tag.ADJECTIVE):
                 self.at += 1
                 self.predicate([word])
-            elif tag == ADVERB:
+            elif tag == Tag.ADVERB:
                 self.at += 1
                 self._manner(word)
-            elif tag == ADNOMINAL:
+            elif tag == Tag.ADNOMINAL:
                 self.at += 1
                 if word.surface not in DEMONSTRATIVES and word.normal not in DEMONSTRATIVES:
                     phrase = Phrase([word], PREDICATE)
@@ -98,14 +70,14 @@ class _Parser(Reader):
             else:
                 if self.found:
                     last = self.found[-1]
-                    if tag == COMMA:
+                    if tag == Tag.COMMA:
                         last.comma = True
-                    elif (tag == STOP and word.surface in "?？") or (
-                        tag == FINAL and word.surface == "か"
+                    elif (tag == Tag.STOP and word.surface in "?？") or (
+                        tag == Tag.FINAL and word.surface == "か"
                     ):
                         last.asks = True
                 # また、: opens a sentence; または behind a Latin letter is cut in two.
-                opens = word.normal == "又" and self.tag_at(self.at + 1) == COMMA
+                opens = word.normal == "又" and self.tag_at(self.at + 1) == Tag.COMMA
                 if tag in _JOINING and not opens:
                     self.leave(word)
                 self.at += 1
@@ -117,10 +89,10 @@ class _Parser(Reader):
         if at + 1 >= len(words) or words[at + 1].tag not in NOMINAL:
             return False
         before = words[at - 1] if at else None
-        if before is None or before.tag in (STOP, COMMA, BRACKET):
+        if before is None or before.tag in (Tag.STOP, Tag.COMMA, Tag.BRACKET):
             return True
         if words[at + 1].key not in PEOPLE:
-            return before.surface in ("を", "で") and before.tag == CASE
+            return before.surface in ("を", "で") and before.tag == Tag.CASE
         # 鍋がある人に混ぜられる: a passive clause with its subject looks for who does it.
         return before.surface not in ("が", "に", "の") or (
             before.surface == "が"
@@ -136,22 +108,22 @@ class _Parser(Reader):
             word = words[self.at]
             if word.tag not in NOMINAL:
                 break
-            if word.surface in HONORIFICS and word.tag in (SUFFIX, NOUN) and parts:
-                if parts[-1].tag in (NOUN, NAME):
-                    parts[-1].tag, parts[-1].key = NAME, parts[-1].normal  # 森さん is no 林さん
+            if word.surface in HONORIFICS and word.tag in (Tag.SUFFIX, Tag.NOUN) and parts:
+                if parts[-1].tag in (Tag.NOUN, Tag.NAME):
+                    parts[-1].tag, parts[-1].key = Tag.NAME, parts[-1].normal  # 森さん is no 林さん
                 self.at += 1
                 continue
             if parts and _ends(parts[-1], word):
                 break
             parts.append(word)
             self.at += 1
-        if len(parts) > 1 and parts[-1].tag in (VALUE, QUANTIFIER):
+        if len(parts) > 1 and parts[-1].tag in (Tag.VALUE, Tag.QUANTIFIER):
             counted = parts[-1].value is None or counts(parts[-1])
-            if counted and parts[-2].tag not in (VALUE, QUANTIFIER):
+            if counted and parts[-2].tag not in (Tag.VALUE, Tag.QUANTIFIER):
                 parts[-2:] = [parts[-1], parts[-2]]  # モニター三台 is 三台のモニター
-        if len(parts) > 1 and parts[-1].normal in ("前", "後") and parts[-2].tag == ACTION:
+        if len(parts) > 1 and parts[-1].normal in ("前", "後") and parts[-2].tag == Tag.ACTION:
             parts[-2:] = [parts[-1], parts[-2]]  # 再起動後 is 再起動の後
-        if len(parts) == 2 and is_label(parts[1]) and parts[0].tag in (NOUN, ACTION):
+        if len(parts) == 2 and is_label(parts[1]) and parts[0].tag in (Tag.NOUN, Tag.ACTION):
             if parts[0].key == "バージョン":
                 del parts[0]
             else:
@@ -165,10 +137,14 @@ class _Parser(Reader):
         if here is None:
             self._thing(parts, "")
             return
-        makes = last.surface == "化" and last.tag == SUFFIX and len(parts) > 1
-        acts = makes or last.tag in (ACTION, STATE) or (last.tag == NOUN and here.tag == VERB)
+        makes = last.surface == "化" and last.tag == Tag.SUFFIX and len(parts) > 1
+        acts = (
+            makes
+            or last.tag in (Tag.ACTION, Tag.STATE)
+            or (last.tag == Tag.NOUN and here.tag == Tag.VERB)
+        )
         if (
-            here.tag == VERB
+            here.tag == Tag.VERB
             and here.normal in ("為る", "出来る", "致す", "為さる", "下さる")
             and acts
         ):
@@ -187,8 +163,8 @@ class _Parser(Reader):
         if here.surface == "で" and self.at + 1 < len(words):
             after = words[self.at + 1].surface
             if after in ("しか", "のみ", "だけ", "さえ"):
-                here.tag, here.base = CASE, "で"  # 家でしか
-        if here.base in ("だ", "です") and here.tag == AUXILIARY:
+                here.tag, here.base = Tag.CASE, "で"  # 家でしか
+        if here.base in ("だ", "です") and here.tag == Tag.AUXILIARY:
             following = words[self.at + 1] if self.at + 1 < len(words) else None
             if here.form == "連用形-ニ":  # 静かに, 無効に
                 self.at += 1
@@ -222,8 +198,8 @@ class _Parser(Reader):
         if here.base == "で" and self.bases(self.at, 2) == ("で", "ある"):
             self.predicate(parts, be=True)
             return
-        inflected = last.tag == QUANTIFIER and last.form != "*"
-        if inflected and here.tag in (AUXILIARY, LINK, CASE):  # 残業が多かった
+        inflected = last.tag == Tag.QUANTIFIER and last.form != "*"
+        if inflected and here.tag in (Tag.AUXILIARY, Tag.LINK, Tag.CASE):  # 残業が多かった
             self.predicate(parts)
             return
         before = self.at
@@ -251,20 +227,20 @@ class _Parser(Reader):
                 phrase.case = case
         while self.at < len(words):
             word = words[self.at]
-            if word.tag == CASE:
+            if word.tag == Tag.CASE:
                 if phrase.case and phrase.case != "まで":
                     if word.surface == "の":
                         self.at += 1
                         continue
                     break
                 phrase.case = SAME_CASE.get(word.surface, word.surface)
-            elif word.tag == TOPIC or word.surface in _TOPICS:
+            elif word.tag == Tag.TOPIC or word.surface in _TOPICS:
                 if word.surface == "しか":
                     phrase.limit = "しか"
                 else:
                     self.leave(word)
                 phrase.topic = True
-            elif word.tag == PARTICLE:
+            elif word.tag == Tag.PARTICLE:
                 if word.surface in _LIMITS:
                     phrase.limit = word.surface
                     phrase.topic |= word.surface == "しか"
@@ -274,9 +250,9 @@ class _Parser(Reader):
                     phrase.case = "より"
                 else:
                     self.leave(word)
-            elif word.tag == LINK and word.surface == "と":
+            elif word.tag == Tag.LINK and word.surface == "と":
                 phrase.case = "と"
-            elif word.tag == LINK and word.surface == "が":
+            elif word.tag == Tag.LINK and word.surface == "が":
                 phrase.case = "が"
             else:
                 break
@@ -287,10 +263,10 @@ class _Parser(Reader):
     def _thing(self, parts: list[Word], case: str) -> Phrase:
         phrase = Phrase(parts, THING)
         phrase.case = case
-        if len(parts) > 1 and parts[-1].tag == SUFFIX and parts[-1].surface == "化":
+        if len(parts) > 1 and parts[-1].tag == Tag.SUFFIX and parts[-1].surface == "化":
             phrase.aspect = parts.pop()  # ビルドの高速化
-            parts[-1].tag = ACTION
-        if len(parts) > 1 and parts[0].tag == PREFIX and parts[0].surface in NEGATING:
+            parts[-1].tag = Tag.ACTION
+        if len(parts) > 1 and parts[0].tag == Tag.PREFIX and parts[0].surface in NEGATING:
             phrase.words = parts[1:]
             phrase.negated = True
         self.found.append(phrase)
@@ -310,11 +286,11 @@ class _Parser(Reader):
 def _ends(last: Word, word: Word) -> bool:
     """Whether a compound ends between two nominal words."""
     dated = last.value is not None and last.value.type in (PieceType.DATE, PieceType.TIME)
-    if dated and word.tag not in (SUFFIX, COUNTER, VALUE, FIGURE):
+    if dated and word.tag not in (Tag.SUFFIX, Tag.COUNTER, Tag.VALUE, Tag.FIGURE):
         return True  # 毎月レポートを出す
     if last.end == word.start:
         return False
     latin = last.surface.isascii(), word.surface.isascii()
     # API キー is one word, 今日 Python は two.
-    joined = all(latin) or (any(latin) and word.start - last.end == 1 and last.tag != WHEN)
+    joined = all(latin) or (any(latin) and word.start - last.end == 1 and last.tag != Tag.WHEN)
     return not joined or dated

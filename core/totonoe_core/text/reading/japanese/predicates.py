@@ -23,26 +23,7 @@ from totonoe_core.text.reading.japanese.phrase import (
     Phrase,
     aspect,
 )
-from totonoe_core.text.reading.japanese.words import (
-    ADJECTIVE,
-    ADNOMINAL,
-    ADVERB,
-    AUXILIARY,
-    BRACKET,
-    CASE,
-    COMMA,
-    FINAL,
-    LINK,
-    NOMINAL,
-    NOMINALISER,
-    PARTICLE,
-    PREFIX,
-    SPACE,
-    STOP,
-    TOPIC,
-    VERB,
-    Word,
-)
+from totonoe_core.text.reading.japanese.words import NOMINAL, Tag, Word
 from totonoe_core.text.reading.model import FunctionKind, FunctionWord
 
 _T = TypeVar("_T")
@@ -51,7 +32,7 @@ _JOINS: Final = FunctionKind.CONJUNCTION
 NEGATING: Final = words_of("未 不 非 無")
 _QUOTED_WITHIN: Final = 5  # words behind と in which a verb of saying is looked for
 _TAIL_MAX: Final = 24  # expressions behind one predicate
-_TAIL: Final = frozenset((AUXILIARY, LINK, FINAL, TOPIC, PARTICLE, NOMINALISER, CASE))
+_TAIL: Final = words_of("auxiliary link final topic particle nominaliser case")
 _TAIL_WORDS: Final = words_of(
     "ない 無い 必要 こと 方 ほう つもり 予定 はず 筈 わけ 訳 もの ところ 様子 状態 可能"
     " 得る うる かねる いい よい ほか 他 以外"
@@ -69,7 +50,7 @@ class Reader:
         self.words = [
             word
             for word in words
-            if word.tag != SPACE and (word.base != "ます" or word.form == "意志推量形")
+            if word.tag != Tag.SPACE and (word.base != "ます" or word.form == "意志推量形")
         ]
         self.at = 0
         self.found: list[Phrase] = []
@@ -97,7 +78,7 @@ class Reader:
             value = table.final.get(parts)
             if value is not None:
                 end = at + size
-                if end == len(words) or words[end].tag in (STOP, FINAL, BRACKET):
+                if end == len(words) or words[end].tag in (Tag.STOP, Tag.FINAL, Tag.BRACKET):
                     self.at = end
                     return value
             value = table.inside.get(parts)
@@ -112,14 +93,14 @@ class Reader:
         last = parts[-1]
         phrase = Phrase(parts, PREDICATE)
         phrase.be = be
-        if len(parts) > 1 and parts[0].tag == PREFIX and parts[0].surface in NEGATING:
+        if len(parts) > 1 and parts[0].tag == Tag.PREFIX and parts[0].surface in NEGATING:
             phrase.words = parts[1:]
             phrase.negated = True
             if parts[0].surface == "未":  # 未完了 is 完了していない
                 phrase.aspects = (aspect(parts[0], "ている"),)
         if last.can:
             phrase.modality = "can"
-        if last.tag == ADJECTIVE and last.normal == "無い":
+        if last.tag == Tag.ADJECTIVE and last.normal == "無い":
             phrase.negated = not phrase.negated
             last.normal = last.key = "有る"
         self.found.append(phrase)
@@ -130,11 +111,11 @@ class Reader:
             if self.at >= len(words):
                 break
             word = words[self.at]
-            if word.tag == VERB and word.normal in LIGHT_VERBS and word.base in ("なさる",):
+            if word.tag == Tag.VERB and word.normal in LIGHT_VERBS and word.base in ("なさる",):
                 phrase.orders = word.form == "命令形"
                 self.at += 1
                 continue
-            joins = form == "連用形-一般" and word.tag in (VERB, ADJECTIVE)
+            joins = form == "連用形-一般" and word.tag in (Tag.VERB, Tag.ADJECTIVE)
             if joins and word.normal in ASPECTS:
                 phrase.aspect = word
                 form = word.form
@@ -154,7 +135,7 @@ class Reader:
                 phrase.link = "so"  # 失敗しないように確かめる
                 phrase.until = words[self.at - 1].end
                 break
-            if words[before].tag == NOMINALISER and self._gives_reason(self.at - 1):
+            if words[before].tag == Tag.NOMINALISER and self._gives_reason(self.at - 1):
                 effect = Effect(mark="because")  # 試したので
             self._say(phrase, effect, words[before])
             if words[before].form == "仮定形-融合" and words[before].base == "ない":
@@ -166,7 +147,7 @@ class Reader:
                 phrase.link, phrase.past = "if", False
             if form == "意志推量形" and words[self.at - 1].base == "ます":
                 phrase.orders = True
-            if phrase.asks and self.at < len(words) and words[self.at].tag in (CASE, TOPIC):
+            if phrase.asks and self.at < len(words) and words[self.at].tag in (Tag.CASE, Tag.TOPIC):
                 phrase.asks = False  # 動くかを確かめる asks nothing
                 self.left.append(FunctionWord(closing.start, closing.end, "か", _JOINS))
             if phrase.link:
@@ -183,7 +164,7 @@ class Reader:
         closes = following in (("いける", "ない"), ("なる", "ない"))
         if closes:
             self.at += 2
-        ends = self.at >= len(self.words) or self.words[self.at].tag in (STOP, FINAL)
+        ends = self.at >= len(self.words) or self.words[self.at].tag in (Tag.STOP, Tag.FINAL)
         if closes or ends:
             phrase.negated, phrase.modality = not phrase.negated, "must"
         else:
@@ -223,35 +204,35 @@ class Reader:
         if self.at >= len(words):
             return
         word = words[self.at]
-        if word.tag in NOMINAL or word.tag in (ADNOMINAL,):
+        if word.tag in NOMINAL or word.tag in (Tag.ADNOMINAL,):
             if word.normal in EMPTY_NOUNS or word.surface in EMPTY_NOUNS:
                 self.nominalised(phrase)
                 return
-            adverbial = phrase.words[-1].tag == ADJECTIVE and form == "連用形-一般"
+            adverbial = phrase.words[-1].tag == Tag.ADJECTIVE and form == "連用形-一般"
             phrase.link = "" if adverbial else "rel"
             if adverbial:
                 phrase.sort = MANNER
             elif form == "連用形-一般":
                 phrase.link = "te"
-        elif word.tag == NOMINALISER:
+        elif word.tag == Tag.NOMINALISER:
             self.nominalised(phrase)
-        elif word.tag in (VERB, ADJECTIVE, ADVERB):
-            adjective = phrase.words[-1].tag == ADJECTIVE
+        elif word.tag in (Tag.VERB, Tag.ADJECTIVE, Tag.ADVERB):
+            adjective = phrase.words[-1].tag == Tag.ADJECTIVE
             if adjective and form.startswith("連用形"):
                 phrase.sort = MANNER
             elif form.startswith("連用形"):
                 phrase.link = "te"
             else:
                 phrase.link = "rel"
-        elif word.tag == COMMA and form.startswith("連用形"):
+        elif word.tag == Tag.COMMA and form.startswith("連用形"):
             phrase.link = "te"
-        elif word.tag == LINK and word.surface == "と":
+        elif word.tag == Tag.LINK and word.surface == "と":
             phrase.link = "if"
             self.at += 1
-        elif word.tag == CASE and word.surface == "と":
+        elif word.tag == Tag.CASE and word.surface == "と":
             phrase.link = "quote" if self._quotes() else "if"
             self.at += 1
-        elif word.tag == CASE and word.surface == "に":
+        elif word.tag == Tag.CASE and word.surface == "に":
             purpose = self.bases(self.at + 1, 1) == ("は",)
             phrase.link, phrase.case = ("noun", "に") if purpose else ("te", "")
             self.at += 1 + purpose  # 入るには鍵が要る: entering needs it
@@ -273,15 +254,15 @@ class Reader:
             return
         word = words[self.at]
         if not (
-            word.tag == NOMINALISER or word.normal in EMPTY_NOUNS or word.surface in EMPTY_NOUNS
+            word.tag == Tag.NOMINALISER or word.normal in EMPTY_NOUNS or word.surface in EMPTY_NOUNS
         ):
             return
         self.at += 1
         following = words[self.at] if self.at < len(words) else None
-        if following is None or following.tag in (STOP, COMMA):
+        if following is None or following.tag in (Tag.STOP, Tag.COMMA):
             phrase.link = ""
             return
-        if word.tag == NOMINALISER and self._gives_reason(self.at):  # 雨なので
+        if word.tag == Tag.NOMINALISER and self._gives_reason(self.at):  # 雨なので
             phrase.link, phrase.until = "because", following.end
             self.at += 1
             return
@@ -292,11 +273,11 @@ class Reader:
                 self._say(phrase, effect, following)
             return
         phrase.link = "noun"
-        if following.base == "は" and word.tag == NOMINALISER:
+        if following.base == "は" and word.tag == Tag.NOMINALISER:
             phrase.cleft = True
-        while self.at < len(words) and words[self.at].tag in (CASE, TOPIC):
+        while self.at < len(words) and words[self.at].tag in (Tag.CASE, Tag.TOPIC):
             word = words[self.at]
-            if word.tag == CASE:
+            if word.tag == Tag.CASE:
                 phrase.case = SAME_CASE.get(word.surface, word.surface)
             else:
                 phrase.topic = True

@@ -12,7 +12,7 @@ from totonoe_core.text.reading.japanese.grammar import ONE
 from totonoe_core.text.reading.japanese.parts import assign
 from totonoe_core.text.reading.japanese.phrase import PREDICATE, Phrase
 from totonoe_core.text.reading.japanese.phrases import phrases
-from totonoe_core.text.reading.japanese.words import BRACKET, NAME, QUANTIFIER, Word, words
+from totonoe_core.text.reading.japanese.words import Tag, Word, words
 from totonoe_core.text.reading.model import FunctionWord, Piece, PieceType, Reading, Role
 
 _LIGHT = 0.3
@@ -54,7 +54,7 @@ def _phrases(found: list[Word], left: list[FunctionWord]) -> list[Phrase]:
         left.extend(more)
         return assign(rows)
 
-    if not any(word.tag == BRACKET for word in found):
+    if not any(word.tag == Tag.BRACKET for word in found):
         return assigned(found)
     outside: list[Word] = []
     asides: list[tuple[Word, list[Word]]] = []
@@ -167,12 +167,12 @@ def _piece(
             weight = _LIGHT
         near, opposites = frozenset[str](), frozenset[str]()
     else:
-        if word.tag == NAME:
+        if word.tag == Tag.NAME:
             kind = PieceType.NAME
-        elif word.tag == QUANTIFIER:
+        elif word.tag == Tag.QUANTIFIER:
             kind = PieceType.QUANTIFIER
         near, opposites, own = _relations(key)
-        if word.tag == NAME:
+        if word.tag == Tag.NAME:
             near = opposites = frozenset()
         weight = own
     pieces.append(

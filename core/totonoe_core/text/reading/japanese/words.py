@@ -21,45 +21,50 @@ from totonoe_core.base import heap
 from totonoe_core.base.once import once
 from totonoe_core.base.prepared import mapped
 from totonoe_core.text.lexicon import lexicon
-from totonoe_core.text.reading.japanese.grammar import words_of
+from totonoe_core.text.reading.japanese.grammar import LISTS, words_of
 from totonoe_core.text.reading.values.find import Value, find_values
 
 # Sudachi takes 49,149 bytes at once; a code point has at most four.
 _SLICE_MAX: Final = 12_000
 _PACKAGES: Final = ("sudachidict-small", "sudachipy")
 
-NOUN: Final = "noun"
-WHEN: Final = "when"  # a noun that also stands as an adverb: today, many
-ACTION: Final = "action"  # a noun that する makes a verb
-STATE: Final = "state"  # 形状詞, and nouns that な makes one
-NAME: Final = "name"
-PRONOUN: Final = "pronoun"
-FIGURE: Final = "figure"
-VALUE: Final = "value"
-VERB: Final = "verb"
-ADJECTIVE: Final = "adjective"
-ADVERB: Final = "adverb"
-ADNOMINAL: Final = "adnominal"
-PREFIX: Final = "prefix"
-SUFFIX: Final = "suffix"
-COUNTER: Final = "counter"
-QUANTIFIER: Final = "quantifier"  # some, all, many: counts or stands beside what it counts
-AUXILIARY: Final = "auxiliary"
-CASE: Final = "case"
-TOPIC: Final = "topic"
-LINK: Final = "link"
-PARTICLE: Final = "particle"
-FINAL: Final = "final"
-NOMINALISER: Final = "nominaliser"
-STOP: Final = "stop"
-COMMA: Final = "comma"
-BRACKET: Final = "bracket"
-SPACE: Final = "space"
-JOINER: Final = "joiner"  # 接続詞: または, しかし
-OTHER: Final = "other"
 
-NOMINAL: Final = frozenset(
-    (NOUN, WHEN, ACTION, STATE, NAME, PRONOUN, FIGURE, VALUE, PREFIX, SUFFIX, COUNTER, QUANTIFIER)
+class Tag:
+    """Sorts of words."""
+
+    NOUN: Final = "noun"
+    WHEN: Final = "when"  # a noun that also stands as an adverb: today, many
+    ACTION: Final = "action"  # a noun that する makes a verb
+    STATE: Final = "state"  # 形状詞, and nouns that な makes one
+    NAME: Final = "name"
+    PRONOUN: Final = "pronoun"
+    FIGURE: Final = "figure"
+    VALUE: Final = "value"
+    VERB: Final = "verb"
+    ADJECTIVE: Final = "adjective"
+    ADVERB: Final = "adverb"
+    ADNOMINAL: Final = "adnominal"
+    PREFIX: Final = "prefix"
+    SUFFIX: Final = "suffix"
+    COUNTER: Final = "counter"
+    QUANTIFIER: Final = "quantifier"  # some, all, many: counts or stands beside what it counts
+    AUXILIARY: Final = "auxiliary"
+    CASE: Final = "case"
+    TOPIC: Final = "topic"
+    LINK: Final = "link"
+    PARTICLE: Final = "particle"
+    FINAL: Final = "final"
+    NOMINALISER: Final = "nominaliser"
+    STOP: Final = "stop"
+    COMMA: Final = "comma"
+    BRACKET: Final = "bracket"
+    SPACE: Final = "space"
+    JOINER: Final = "joiner"  # 接続詞: または, しかし
+    OTHER: Final = "other"
+
+
+NOMINAL: Final = words_of(
+    "noun when action state name pronoun figure value prefix suffix counter quantifier"
 )
 
 _SOME: Final = words_of("数 何 幾 何人")
@@ -71,7 +76,7 @@ _HEARSAY: Final = "hearsay"
 _CASES_ALONE: Final = words_of("が で と")
 """Behind a space the dictionary takes them for conjunctions."""
 
-_OPEN: Final = NOMINAL | {VERB, ADJECTIVE}
+_OPEN: Final = NOMINAL | {Tag.VERB, Tag.ADJECTIVE}
 
 # u-row to e-row: how a potential verb (読める) is made of a plain one (読む).
 _POTENTIAL: Final = dict(zip("うくぐすつぬぶむる", "えけげせてねべめれ", strict=True))
@@ -91,7 +96,7 @@ class Word:
     base : str
         Dictionary form as the grammar tables spell it; ない for every negating auxiliary.
     tag : str
-        One of the constants of this module.
+        One of the constants of `Tag`.
     form : str
         Inflected form as Sudachi names it, "*" if there is none.
     value : Value or None
@@ -109,7 +114,7 @@ class Word:
         self.normal = normal
         self.key = normal
         self.base = normal
-        self.tag = OTHER
+        self.tag = Tag.OTHER
         self.form = "*"
         self.value: Value | None = None
         self.can = False
@@ -158,32 +163,7 @@ def _morphemes(text: str) -> list[tuple[int, Any]]:
     return found
 
 
-_SIMPLE_TAGS: Final = {
-    "代名詞": PRONOUN,
-    "動詞": VERB,
-    "形容詞": ADJECTIVE,
-    "形状詞": STATE,
-    "副詞": ADVERB,
-    "連体詞": ADNOMINAL,
-    "接頭辞": PREFIX,
-    "助動詞": AUXILIARY,
-    "空白": SPACE,
-    "接続詞": JOINER,
-}
-_SECOND_TAGS: Final = {
-    ("助詞", "格助詞"): CASE,
-    ("助詞", "係助詞"): TOPIC,
-    ("助詞", "接続助詞"): LINK,
-    ("助詞", "副助詞"): PARTICLE,
-    ("助詞", "終助詞"): FINAL,
-    ("助詞", "準体助詞"): NOMINALISER,
-    ("補助記号", "句点"): STOP,
-    ("補助記号", "読点"): COMMA,
-    ("補助記号", "括弧開"): BRACKET,
-    ("補助記号", "括弧閉"): BRACKET,
-    ("名詞", "固有名詞"): NAME,
-    ("名詞", "数詞"): FIGURE,
-}
+_TAGS: Final = LISTS.keys("tags")
 
 
 @cache
@@ -191,20 +171,20 @@ def _tag(part_of_speech: tuple[str, ...]) -> tuple[str, str, str]:
     """Tag, conjugation type and inflected form. The dictionary has some 1,600 of them."""
     first, second, third, _, conjugation, form = part_of_speech
     if first == "名詞" and second == "普通名詞":
-        tag = ACTION if third in ("サ変可能", "サ変形状詞可能") else NOUN
-        tag = {"形状詞可能": STATE, "副詞可能": WHEN}.get(third, tag)
+        tag = Tag.ACTION if third in ("サ変可能", "サ変形状詞可能") else Tag.NOUN
+        tag = {"形状詞可能": Tag.STATE, "副詞可能": Tag.WHEN}.get(third, tag)
     elif first == "接尾辞":
-        tag = COUNTER if third == "助数詞" else SUFFIX
+        tag = Tag.COUNTER if third == "助数詞" else Tag.SUFFIX
         if second == "動詞的":
-            tag = VERB
+            tag = Tag.VERB
         elif second == "形容詞的":
-            tag = ADJECTIVE
+            tag = Tag.ADJECTIVE
     elif second == "助動詞語幹":
-        tag = AUXILIARY
+        tag = Tag.AUXILIARY
         if first == "名詞":
             conjugation = _HEARSAY
     else:
-        tag = _SIMPLE_TAGS.get(first) or _SECOND_TAGS.get((first, second), OTHER)
+        tag = _TAGS.get(first) or _TAGS.get(f"{first}/{second}", Tag.OTHER)
     return tag, conjugation, form
 
 
@@ -270,7 +250,7 @@ def words(text: str) -> list[Word]:
             if not found or found[-1].value is not value:
                 surface = text[value.start : value.end]
                 word = Word(surface, value.start, value.end, value.key)
-                word.tag, word.value = VALUE, value
+                word.tag, word.value = Tag.VALUE, value
                 found.append(word)
             if end <= value.end:
                 continue
@@ -278,7 +258,7 @@ def words(text: str) -> list[Word]:
             if start >= end:
                 continue
             word = Word(text[start:end], start, end, text[start:end])
-            word.tag = SUFFIX
+            word.tag = Tag.SUFFIX
             found.append(word)
             continue
         number = morpheme.part_of_speech_id()
@@ -290,30 +270,35 @@ def words(text: str) -> list[Word]:
         base = morpheme.dictionary_form()
         word = Word(text[start:end], start, end, normal)
         word.base, word.tag, word.form = base, tag, form
-        if tag == VERB:
+        if tag == Tag.VERB:
             if base[-1] == "る" and normal != base and _is_potential(normal, base, conjugation):
                 word.can = True
-        elif tag == AUXILIARY and conjugation == "助動詞-ヌ":
+        elif tag == Tag.AUXILIARY and conjugation == "助動詞-ヌ":
             word.base = "ない"
-        elif tag == AUXILIARY and base == "だ" and normal == "た":
+        elif tag == Tag.AUXILIARY and base == "だ" and normal == "た":
             word.base = "た"  # 飲んだ
-        elif tag == AUXILIARY and conjugation == _HEARSAY:
+        elif tag == Tag.AUXILIARY and conjugation == _HEARSAY:
             word.base = "伝聞"  # 降るそうだ is said by somebody, 降りそうだ is seen
-        elif tag == LINK and base in ("で", "ちゃ"):
+        elif tag == Tag.LINK and base in ("で", "ちゃ"):
             word.base = "て"
-        elif tag == NOUN and word.surface[:1].isupper() and word.surface.isascii():
-            word.tag = NAME  # the second word of ㏀ has no surface of its own
-        elif tag in (OTHER, JOINER) and normal in _CASES_ALONE and found and found[-1].tag == SPACE:
-            word.tag = CASE  # ASR1603 が
+        elif tag == Tag.NOUN and word.surface[:1].isupper() and word.surface.isascii():
+            word.tag = Tag.NAME  # the second word of ㏀ has no surface of its own
+        elif (
+            tag in (Tag.OTHER, Tag.JOINER)
+            and normal in _CASES_ALONE
+            and found
+            and found[-1].tag == Tag.SPACE
+        ):
+            word.tag = Tag.CASE  # ASR1603 が
         if word.surface == "は" and found and found[-1].normal == "又" and found[-1].end == start:
             found[-1].base = found[-1].normal = found[-1].key = "又は"  # cut in two: AまたはB
             found[-1].end = end
             continue
         word.key = key = keys.get(normal, normal)
-        if word.tag == NAME and key != normal:
-            word.tag = NOUN  # DB and the like
-        if key in QUANTIFIERS and tag not in (VERB, COUNTER):
-            word.tag = QUANTIFIER
+        if word.tag == Tag.NAME and key != normal:
+            word.tag = Tag.NOUN  # DB and the like
+        if key in QUANTIFIERS and tag not in (Tag.VERB, Tag.COUNTER):
+            word.tag = Tag.QUANTIFIER
         found.append(word)
         if normal in joined:
             begins = True
@@ -331,14 +316,18 @@ def _some(found: list[Word]) -> list[Word]:
     while at < len(found):
         word = found[at]
         at += 1
-        if word.normal in _SOME and word.tag in (FIGURE, PRONOUN, NOUN) and at < len(found):
-            size = 1 if found[at].tag in (COUNTER, SUFFIX) else 0
+        if (
+            word.normal in _SOME
+            and word.tag in (Tag.FIGURE, Tag.PRONOUN, Tag.NOUN)
+            and at < len(found)
+        ):
+            size = 1 if found[at].tag in (Tag.COUNTER, Tag.SUFFIX) else 0
             if word.normal == "何人" or size:
                 end = at + size
                 asked = end < len(found) and found[end].surface == "か"
                 if asked or word.normal == "数":
                     last = found[end] if asked else found[end - 1]
-                    word.tag, word.key, word.end = QUANTIFIER, "幾つか", last.end
+                    word.tag, word.key, word.end = Tag.QUANTIFIER, "幾つか", last.end
                     at = end + asked
         result.append(word)
     return result
@@ -346,11 +335,11 @@ def _some(found: list[Word]) -> list[Word]:
 
 def _joined_tag(whole: list[Word]) -> str:
     last = whole[-1].tag
-    if last == SUFFIX:
-        return NOUN
-    if last == AUXILIARY and whole[0].tag == VERB:  # 走らせる
-        return VERB
-    return last if last in _OPEN else ADVERB
+    if last == Tag.SUFFIX:
+        return Tag.NOUN
+    if last == Tag.AUXILIARY and whole[0].tag == Tag.VERB:  # 走らせる
+        return Tag.VERB
+    return last if last in _OPEN else Tag.ADVERB
 
 
 def _is_potential(normal: str, base: str, conjugation: str) -> bool:
@@ -378,10 +367,10 @@ def _join(
                 one.base, one.form = last.base, last.form
                 one.tag = _joined_tag(whole)
                 if last.base == "ない":  # つまらない denies nothing
-                    one.tag = ADJECTIVE
+                    one.tag = Tag.ADJECTIVE
                 one.key = keys.get(normal, normal)
                 if one.key in QUANTIFIERS:
-                    one.tag = QUANTIFIER
+                    one.tag = Tag.QUANTIFIER
                 result.append(one)
                 at += len(parts)
                 break
