@@ -64,7 +64,6 @@ SAME = [
     ("fronted time", "十月我的侄子开始工作", "我的侄子十月开始工作"),
     ("already done", "车票已经买了", "车票买了"),
     ("a part of a whole", "五分之二的门店盈利", "40% 的门店盈利"),
-    ("a minute and a half", "等待两分半钟", "等待 150 秒"),
     ("every week", "每个礼拜备份", "每周备份"),
     ("every day, all", "他每天都跑步", "他天天跑步"),
     ("and by a comma", "他抽烟，而且喝酒", "他抽烟，喝酒"),

@@ -17,6 +17,7 @@ from totonoe_core.text.reading.values.find import Value
 
 _LOWER_WORDS_MAX = 32_768
 _TOKEN = re.compile(r"[^\W_]+(?:['’][^\W_]+)*|[.!?;:…]+|[,()\[\]–—]|--+|['’]|-")
+_GENITIVE = re.compile(r"['’]s(?!\w)")
 _CONTRACTED = {
     "n't": "not", "'re": "are", "'ve": "have", "'ll": "will", "'m": "am", "'d": "would",
 }  # fmt: skip
@@ -68,6 +69,9 @@ def split(text: str, values: Sequence[Value]) -> list[Token]:
         _words_between(text, at, value.start, tokens, cased)
         tokens.append(Token(value.start, value.end, value.key, "#", value))
         at = value.end
+        if _GENITIVE.match(text, at):
+            tokens.append(Token(at, at + 2, "'s", "'"))
+            at += 2
     _words_between(text, at, len(text), tokens, cased)
     return tokens
 

@@ -5,7 +5,6 @@ date:2026-Q3, date:relative:+1d, time:09:30, time:09:30+01:00.
 """
 
 # Rows and tables; a wide character counts as two columns.
-# ruff: noqa: E501
 from __future__ import annotations
 
 import re
@@ -16,7 +15,7 @@ from totonoe_core.text.reading.values import units
 from totonoe_core.text.reading.values.numbers import small, words_at
 from totonoe_core.text.reading.values.quantities import AGO, ago_sign
 from totonoe_core.text.reading.values.rows import ALWAYS, JZK, Found, Number, Row, Scan, row
-from totonoe_core.text.reading.values.units import number_key, quantity_key, span_key
+from totonoe_core.text.reading.values.units import quantity_key, span_key
 from totonoe_core.text.reading.values.words import COMMA_LANGUAGES, PARTS_OF_DAY, longest
 
 F = Fraction
@@ -138,61 +137,32 @@ def _day_month(scan: Scan, at: int, day: Match) -> Found | None:
     return _dated(at, end, _day_key(year, month, day))
 
 
-def _month_and_end(scan: Scan, match: Match) -> tuple[int, int] | None:
-    month, end = scan.words.months.get(match.group().lower()), match.end()
+def _month(scan: Scan, at: int, match: Match) -> Found | None:
+    """January 10, 2026; January 2026; January."""
+    text, words, name = scan.text, scan.words, match.group().lower()
+    month, end = words.months.get(name), match.end()
     if month is None:
         return None
-    short = scan.text.startswith(".", end) and len(match.group()) < 5
-    return month, end + (short and bool(scan.text[end + 1 : end + 3].strip()))
-
-
-def _month_year(scan: Scan, at: int, match: Match) -> Found | None:
-    found = _month_and_end(scan, match)
-    if found is None:
-        return None
-    year, end = _with_year(scan.text, found[1])
-    return None if year is None else _dated(at, end, date_key(year, found[0]))
-
-
-def _month_day(scan: Scan, at: int, match: Match) -> Found | None:
-    """January 10, 2026."""
-    text, found = scan.text, _month_and_end(scan, match)
-    if found is None or text[found[1] : found[1] + 1] != " ":
-        return None
-    day = _DAY.match(text, found[1] + 1)
-    if day is None or not 1 <= int(day[1]) <= 31:
-        return None
-    if text[at].islower() and match.group().lower() in scan.words.month_words:
-        return None
-    year, end = _with_year(text, day.end() - text.startswith(".", day.end() - 1))
-    return _dated(at, end, _day_key(year, found[0], day))
-
-
-def _month(scan: Scan, at: int, match: Match) -> Found | None:
-    found, words = _month_and_end(scan, match), scan.words
-    if found is None:
-        return None
-    unsure = match.group().lower() in words.unsure_months
-    if unsure and not (scan.text[at].isupper() and _before(scan.text, at) in words.before_year):
-        return None
-    return at, found[1], _DATE, f"date:month:{found[0]}"
-
-
-def _quarter(_scan: Scan, at: int, match: Match) -> Found:
-    year = match[3] or match[4] or ""
-    year = f"20{year}" if len(year) == 2 else year
-    return at, match.end(), _DATE, f"date:{year}{'-' if year else ''}Q{match[2] or match[5]}"
-
-
-def _decade(_scan: Scan, at: int, match: Match) -> Found:
-    return at, match.end(), _DATE, f"date:{match[1]}s"
+    short = text.startswith(".", end) and len(name) < 5
+    end += short and bool(text[end + 1 : end + 3].strip())
+    day = _DAY.match(text, end + 1) if text[end : end + 1] == " " else None
+    word = text[at].islower() and name in words.month_words
+    if day is not None and words.language == "en" and 1 <= int(day[1]) <= 31 and not word:
+        year, end = _with_year(text, day.end() - text.startswith(".", day.end() - 1))
+        return _dated(at, end, _day_key(year, month, day))
+    year, end = _with_year(text, end)
+    sure = name not in words.unsure_months or year is not None
+    if sure or (text[at].isupper() and _before(text, at) in words.before_year):
+        return _dated(at, end, date_key(year, month))
+    return None
 
 
 def _year(scan: Scan, at: int, match: Match) -> Found | None:
     before = _before(scan.text, at)
-    if before not in scan.words.before_year or scan.unit(match.end()) is not None:
+    told = before in scan.words.before_year and scan.unit(match.end()) is None
+    if not told and not match[2]:
         return None
-    return at, match.end(), _DATE, f"date:{match[1]}"
+    return at, match.end(), _DATE, f"date:{match[1]}{match[2] or ''}"
 
 
 def _ago(scan: Scan, at: int, _match: Match) -> Found | None:
@@ -213,15 +183,16 @@ def _ago(scan: Scan, at: int, _match: Match) -> Found | None:
     return at, match.end(), _DATE, span_key(span, unit[0].base, sign)
 
 
-def _relative(scan: Scan, at: int, match: Match) -> Found | None:
-    """Longest phrase of up to four words that names a day: the day after tomorrow."""
-    phrase = match[1].lower().replace("’", "'")
-    words = phrase.split(" ")
-    for count in range(len(words), 0, -1):
-        named = " ".join(words[:count])
-        if (key := scan.words.relative.get(named)) is not None:
-            return at, match.start(1) + len(named), _DATE, f"date:relative:{key}"
-    return None
+def _named(scan: Scan, at: int, match: Match) -> Found | None:
+    """Longest phrase of up to four words that names a day or an hour: the day after tomorrow."""
+    named, words = match[1].lower().replace("’", "'"), scan.words
+    while named and named not in words.days:
+        named = named[: max(0, *map(named.rfind, " '-"))]
+    if not named or (named in words.capital_weekdays and scan.text[at].islower()):
+        return None
+    key = words.days[named]
+    end = match.start(1) + len(named)
+    return at, end, _TIME if key.startswith("time") else _DATE, key
 
 
 def _shifted(scan: Scan, at: int, match: Match) -> Found | None:
@@ -243,38 +214,17 @@ def _shifted(scan: Scan, at: int, match: Match) -> Found | None:
     return at, match.end(), _DATE, f"date:relative:{_SHIFT[shift]}{what}"
 
 
-def _weekday(scan: Scan, at: int, match: Match) -> Found | None:
-    words, word, end = scan.words, match[1].lower(), match.end(1)
-    weekday = words.weekdays.get(word)
-    if weekday is None and match[2]:
-        weekday, end = words.weekdays.get(word + match[2]), match.end()
-    if weekday is None or (word in words.capital_weekdays and scan.text[at].islower()):
-        return None
-    return at, end, _DATE, f"date:weekday:{weekday}"
-
-
-def _every_weekday(scan: Scan, at: int, match: Match) -> Found | None:
-    weekday = scan.words.every_weekday.get(match.group().lower())
-    return None if weekday is None else (at, match.end(), _DATE, f"date:every-weekday:{weekday}")
-
-
 # --- Times of day, with spaces between words ----------------------------------------------------
 
 _MERIDIEM = re.compile(r" ?([aApP])(?:\. ?[mM]\.?|[mM])(?!\w)")
 _IN_THE = re.compile(
     rf" (?:in the |at |de la |da |du |di |del |à )?({'|'.join(PARTS_OF_DAY)})(?!\w)", re.IGNORECASE
 )
-_MINUTE = re.compile(r" ([0-5]\d)(?!\w)")
-_AT_END = re.compile(
-    r"(?=\s*(?:[.,;!?)]|\Z)(?!\d)| (?:on|in the|tomorrow|today|tonight|every|each|sharp|and|this|"
-    r"next|mon|tues|wednes|thurs|fri|satur|sun))"
-)
+_MINUTE = re.compile(r" ?([0-5]\d)(?!\w)")
 _CLOCK_NEAR = re.compile(
     r"clock|[ap]\.?m\b| in the | at night|uhr|heure|horas|час|утра|вечера", re.IGNORECASE
 )
-_AT = frozenset(("at", "um", "à", "às", "las", "alle", "в"))
 _PAST_MINUTES = {"half": 30, "quarter": 15, "a quarter": 15, "five": 5, "ten": 10, "twenty": 20}
-_HALF_MINUTES = {"halb": 30, "viertel nach": 15, "viertel vor": 45}
 
 
 def _afternoon(text: str, hour: int, end: int) -> tuple[int, int]:
@@ -312,88 +262,43 @@ def _clock(scan: Scan, at: int, match: Match) -> Found | None:
     return _timed(scan, at, end, int(match["h"]), int(match["m"]), int(match["s"] or 0))
 
 
-def _dotted(scan: Scan, at: int, match: Match) -> Found | None:
-    return _timed(scan, at, match.end(), int(match[1]), int(match[2]))
-
-
-def _hour_sign(scan: Scan, at: int, match: Match) -> Found | None:
-    """15h30; 15h behind a word for "at"."""
-    if not match[2] and _before(scan.text, at) not in ("à", "às", "vers", "dès"):
+def _hour_of_day(scan: Scan, at: int, match: Match) -> Found | None:
+    """5 pm, 9 in the morning, at six o'clock, 15 Uhr 30, à 15h, a las 5, "at 7." """
+    text, words, before = scan.text, scan.words, _before(scan.text, at)
+    told = before in words.before_hour
+    hour = _read_hour(scan, at, match, told)
+    if hour is None:
         return None
-    return _timed(scan, at, match.end(), int(match[1]), int(match[2] or 0))
+    value, end = hour
+    behind = _BEHIND_HOUR.match(text, end)
+    if behind is not None and behind[1].lower().replace("’", "'") in words.clock:
+        sure = told or scan.unit(end) is None
+        minute = _MINUTE.match(text, behind.end())
+        if minute is not None and (sure or minute[0][0] != " "):
+            return _timed(scan, at, minute.end(), value, int(minute[1]))
+        if sure:
+            return _timed(scan, at, behind.end(), value)
+    if words.language != "de" and _afternoon(text, value, end)[1] != end:
+        return _timed(scan, at, end, value)
+    alone = words.alone is None or words.alone.match(text, end)
+    if before in words.before_hour_alone and alone and scan.unit(end) is None:
+        return _timed(scan, at, end, value)
+    return None
 
 
-def _o_clock(scan: Scan, at: int, match: Match) -> Found | None:
-    """15 Uhr, a las 5 horas."""
-    text, german = scan.text, scan.words.language == "de"
-    told = german or _before(text, at) in ("à", "às", "las", "в", "vers")
-    hour = _hour_at(scan, at, match)
-    if hour is None or not told:
-        return None
-    behind = _BEHIND_HOUR.match(text, hour[1])
-    if behind is None or behind[1].lower() not in scan.words.clock:
-        return None
-    minute = _MINUTE.match(text, behind.end()) if german else None
-    if minute is not None:
-        return _timed(scan, at, minute.end(), hour[0], int(minute[1]))
-    return _timed(scan, at, behind.end(), hour[0])
+_BEHIND_HOUR = re.compile(r" ?(o['’]clock|[^\W\d_]{1,6})(?![^\W\d])")
 
 
-_BEHIND_HOUR = re.compile(r" ([^\W\d_]{3,6})(?!\w)")
-_OCLOCK = re.compile(r" ?o['’]?clock(?!\w)")
-
-
-def _hour_at(scan: Scan, at: int, match: Match) -> tuple[int, int] | None:
-    """Return the hour at a place and its end; several rows ask, and it is read once."""
-    if at not in scan.hours:
-        scan.hours[at] = _read_hour(scan, at, match)
-    return scan.hours[at]
-
-
-def _read_hour(scan: Scan, at: int, match: Match) -> tuple[int, int] | None:
+def _read_hour(scan: Scan, at: int, match: Match, told: bool) -> tuple[int, int] | None:
     """Hour in figures or in words, and its end; in words only near what shows an hour."""
     if match[0][:1].isdigit():
         return (int(match[0]), match.end()) if int(match[0]) <= 24 else None
-    text = scan.text
-    if _CLOCK_NEAR.search(text, at, at + 40) is None and _before(text, at) not in _AT:
+    if not told and _CLOCK_NEAR.search(scan.text, at, at + 40) is None:
         return None
-    number = words_at(text, at, scan.words)
+    number = words_at(scan.text, at, scan.words)
     if number is None or number.ordinal or not 0 < number.value <= 24:
         return None
     return int(number.value), number.end
-
-
-def _english_o_clock(scan: Scan, at: int, match: Match) -> Found | None:
-    hour = _hour_at(scan, at, match)
-    behind = None if hour is None else _OCLOCK.match(scan.text, hour[1])
-    return None if hour is None or behind is None else _timed(scan, at, behind.end(), hour[0])
-
-
-def _hour_of_day(scan: Scan, at: int, match: Match) -> Found | None:
-    """5 pm, 9 in the morning."""
-    hour = _hour_at(scan, at, match)
-    if hour is None or scan.words.language == "de" or _afternoon(scan.text, *hour)[1] == hour[1]:
-        return None
-    return _timed(scan, at, hour[1], hour[0])
-
-
-def _hour_behind_at(scan: Scan, at: int, match: Match) -> Found | None:
-    hour = _hour_at(scan, at, match)
-    if hour is None or _before(scan.text, at) != "at" or not _AT_END.match(scan.text, hour[1]):
-        return None
-    return _timed(scan, at, hour[1], hour[0])
-
-
-def _romance_hour(scan: Scan, at: int, match: Match) -> Found | None:
-    hour, before = _hour_at(scan, at, match), (scan.words.language, _before(scan.text, at))
-    if hour is None or before not in (("es", "las"), ("it", "alle"), ("pt", "às")):
-        return None
-    return None if scan.unit(hour[1]) is not None else _timed(scan, at, hour[1], hour[0])
-
-
-def _named_hour(scan: Scan, at: int, match: Match) -> Found | None:
-    hour = scan.words.hours.get(match.group().lower())
-    return None if hour is None else (at, match.end(), _TIME, f"time:{hour:02d}:00")
 
 
 def _hour(word: str, scan: Scan) -> int | None:
@@ -413,21 +318,13 @@ def _past(scan: Scan, at: int, match: Match) -> Found | None:
     return _timed(scan, at, match.end(), hour, minute)
 
 
-def _halb(scan: Scan, at: int, match: Match) -> Found | None:
-    """German halb zehn, viertel nach neun."""
-    hour, kind = _hour(match[2], scan), match[1].lower()
-    if hour is None:
-        return None
-    end = match.end() + (4 if scan.text[match.end() :][:4].lower() == " uhr" else 0)
-    hour = hour if kind == "viertel nach" else hour - 1 or 12
-    return _timed(scan, at, end, hour, _HALF_MINUTES[kind])
-
-
 _WORD = r"[^\W\d_]{1,60}"
 _HOUR = r"(?:[0-9]{1,2}(?![0-9.:,][0-9]|[0-9])|(?=[^\W\d_]))"
 _IGNORE = re.IGNORECASE
 CLOCK = re.compile(
-    r"(?P<h>[01]?\d|2[0-4])[:：](?P<m>[0-5]\d)(?:[:：](?P<s>[0-5]\d))?(?![:\d])", re.ASCII
+    r"(?P<h>[01]?\d|2[0-4])(?:[:：]|\.(?=\d\d(?: ?[aApP]\.?[mM]| [Uu]hr)(?!\w)))"
+    r"(?P<m>[0-5]\d)(?:[:：](?P<s>[0-5]\d))?(?![:\d])",
+    re.ASCII,
 )
 ISO_DATE = re.compile(
     r"(?P<y>[12]\d{3})(?P<sep>[-/.])(?P<m>\d{1,2})(?:(?P=sep)(?P<d>\d{1,2}))?"
@@ -440,24 +337,14 @@ FIGURE_ROWS: tuple[Row, ...] = (
     row("dates in figures", "0", re.compile(r"(?P<a>\d{1,2})(?P<sep>[./-])(?P<b>\d{1,2})(?P=sep)"
         r"(?P<y>(?:[12]\d)?\d{2})(?![\w-])", re.ASCII), _other_date),
     row("clock", "0", CLOCK, _clock),
-    row("clock with a point", "0", re.compile(r"([01]?\d|2[0-3])\.([0-5]\d)(?=(?: ?[ap]\.?m\b| "
-        r"(?:uhr|h)\b))(?: uhr)?", _IGNORE), _dotted),
-    row("15h30", "0", r"([01]?\d|2[0-3]) ?h(?: ?([0-5]\d))?(?!\w)", _hour_sign, "fr pt"),
+    row("hours of the day", "0 a", _HOUR, _hour_of_day),
 )  # fmt: skip
-HOUR_ROWS: tuple[Row, ...] = (
-    row("hours with their word", "0 a", _HOUR, _o_clock, "de fr es pt it ru"),
-    row("o'clock", "0 a", _HOUR, _english_o_clock),
-    row("hours of a part of the day", "0 a", _HOUR, _hour_of_day),
-    row("at an hour", "0 a", _HOUR, _hour_behind_at, "en"),
-    row("at an hour, Romance", "0 a", _HOUR, _romance_hour, "es it pt"),
-)
 
 
 # --- Chinese, Japanese, Korean ------------------------------------------------------------------
 
 _CJK_MONTH = re.compile(r" ?([0-9]{1,2}|[一二三四五六七八九十]{1,2}) ?[月월](?![间間])")
 _CJK_DAY = re.compile(r" ?([0-9]{1,2}|[一二三四五六七八九十廿卅]{1,3}) ?[日号號일]")
-_YEAR_QUARTER = re.compile(r"の?第?([1-4一二三四])(?:四半期|季度)")
 _DAY_OF_MONTH = re.compile(
     r"に(?![0-9一二三四五六七八九十]{1,3}[回度個本杯錠時])|[（(]?[月火水木金土日]曜"
 )
@@ -471,9 +358,6 @@ def _from_year(scan: Scan, at: int, end: int, year: int) -> Found | None:
     text = scan.text
     month = _CJK_MONTH.match(text, end)
     if month is None:
-        quarter = _YEAR_QUARTER.match(text, end)
-        if quarter is not None:
-            return at, quarter.end(), _DATE, f"date:{year}-Q{small(quarter[1])}"
         return at, end, _DATE, f"date:{year:04d}"
     day = _CJK_DAY.match(text, month.end())
     key = date_key(year, small(month[1]), None if day is None else small(day[1]))
@@ -514,30 +398,6 @@ def _cjk_day(scan: Scan, at: int, number: Number, match: Match) -> Found | None:
     return at, end, PieceType.QUANTITY, quantity_key(value, units.DAY)
 
 
-def _cjk_quarter(_scan: Scan, at: int, number: Number, match: Match) -> Found | None:
-    if number.value.denominator != 1 or not 1 <= number.value <= 4:
-        return None
-    return at, match.end(), _DATE, f"date:Q{int(number.value)}"
-
-
-def _quarter_before(scan: Scan, at: int, match: Match) -> Found | None:
-    """第3季度, 제2분기, 第四四半期: whose last sign is one of the number's."""
-    text, number = scan.text, scan.number(match.end())
-    if number is None or number.key:
-        return None
-    quarter = _QUARTER_SIGN.match(text, number.end)
-    if quarter is not None:
-        return at, quarter.end(), _DATE, f"date:Q{number_key(number.value)}"
-    if text.startswith("四半期", number.end - 1) and number.end - at > 2:
-        top = Scan(text[at + 1 : number.end - 1], scan.rules).number(0)
-        if top is not None:
-            return at, number.end + 2, _DATE, f"date:Q{number_key(top.value)}"
-    return None
-
-
-_QUARTER_SIGN = re.compile("四半期|季度|분기")
-
-
 def _era(scan: Scan, at: int, _match: Match) -> Found | None:
     text, words, start = scan.text, scan.words, at + 2
     number = Number(F(1), start + 1) if text.startswith("元年", start) else scan.number(start)
@@ -549,29 +409,22 @@ def _era(scan: Scan, at: int, _match: Match) -> Found | None:
     return _from_year(scan, at, number.end + 1, year)
 
 
-def _cjk_relative(scan: Scan, at: int, _match: Match) -> Found | None:
-    """明日, 来週の月曜日, 下周三, 每周一."""
+def _cjk_named(scan: Scan, at: int, _match: Match) -> Found | None:
+    """明日, 来週の月曜日, 下周三, 每周一, 金曜日, 正午."""
     text, words = scan.text, scan.words
     word = longest(text, at, words.heads) or ""
-    end, key = at + len(word), words.relative[word]
-    prefix = key[:-1]
-    if key[-1] == "w" and prefix:
+    end, key = at + len(word), words.days[word]
+    if "date:weekday" in key and len(word) == 2 and text[at - 1 : at] in ("一", "两", "每", "几"):
+        return None
+    if key[-1] == "w":
         next_at = end + (text[end : end + 1] in ("の", " "))
         day = longest(text, next_at, words.weekdays)
         named = "一二三四五六日天".find(text[end : end + 1]) if end < len(text) else -1
         if day is not None:
-            end, key = next_at + len(day), f"{prefix}weekday:{words.weekdays[day]}"
+            end, key = next_at + len(day), f"{key[:-1]}weekday:{words.weekdays[day]}"
         elif words.language == "zh" and named >= 0:
-            end, key = end + 1, f"{prefix}weekday:{min(named + 1, 7)}"
-    return at, end, _DATE, f"date:{'' if key.startswith('every') else 'relative:'}{key}"
-
-
-def _cjk_weekday(scan: Scan, at: int, _match: Match) -> Found | None:
-    words = scan.words
-    head = longest(scan.text, at, words.heads) or ""
-    if len(head) == 2 and scan.text[at - 1 : at] in ("一", "两", "每", "几"):
-        return None
-    return at, at + len(head), _DATE, f"date:weekday:{words.weekdays[head]}"
+            end, key = end + 1, f"{key[:-1]}weekday:{min(named + 1, 7)}"
+    return at, end, _TIME if key.startswith("time") else _DATE, key
 
 
 def _at_clock(_scan: Scan, at: int, match: Match) -> Found:
@@ -625,10 +478,6 @@ def _clock_of_number(scan: Scan, at: int, number: Number, _match: Match) -> Foun
     return None if number.value.denominator != 1 or negative else scan.clock(at)
 
 
-def _cjk_noon(_scan: Scan, at: int, match: Match) -> Found:
-    return at, match.end(), _TIME, "time:12:00"
-
-
 def _korean_clock(scan: Scan, at: int, _match: Match) -> Found | None:
     return scan.clock(at)
 
@@ -637,7 +486,6 @@ BEHIND: tuple[Row, ...] = (
     row("years, CJK", "", " ?[年년]", _cjk_year, JZK),
     row("months, CJK", "", " ?[月월](?![间間])", _cjk_month, JZK),
     row("days, CJK", "", " ?[日일](?![間间目分曜])", _cjk_day, JZK),
-    row("quarters, CJK", "", " ?季度", _cjk_quarter, JZK),
     row("hours, CJK", "", ALWAYS, _clock_of_number, JZK),
 )
 CLOCKS: tuple[Row, ...] = (
@@ -652,35 +500,20 @@ CLOCKS: tuple[Row, ...] = (
     row("Korean hours", "", ALWAYS, _korean_hour, "ko"),
 )
 CJK_VALUES: tuple[Row, ...] = (
-    row("relative days, CJK", "relative", ALWAYS, _cjk_relative, JZK),
-    row("weekdays, CJK", "weekday", ALWAYS, _cjk_weekday, JZK),
+    row("named days, CJK", "day", ALWAYS, _cjk_named, JZK),
     row("hours behind a part of the day", "period", ALWAYS, _in_period, JZK),
     row("eras", "era", ALWAYS, _era, "ja"),
-    row("quarters with their sign before", "字", "[第제]", _quarter_before, JZK),
-    row("noon, CJK", "字", "正午|정오", _cjk_noon, JZK),
     row("Korean hours by themselves", "字", ALWAYS, _korean_clock, "ko"),
-)
-_QUARTERS = re.compile(
-    r"([qQ])([1-4])(?:[ /-]?'?((?:20)?\d\d))?(?!\w)|((?:20)\d\d)[ /-]?[qQ]([1-4])(?!\w)"
 )
 DAY_ROWS: tuple[Row, ...] = (
     row("day and month", "0", _DAY, _day_month),
-    row("quarters", "0 a", _QUARTERS, _quarter),
-    row("decades", "0", r"((?:19|20)\d\d)s(?![\w:/]|[.,-]\d)", _decade),
-    row("years", "0", r"((?:19|20)\d\d)(?![\w:/]|[.,-]\d)", _year),
-    row("month and year", "a", _WORD, _month_year),
-    row("month and day", "a", _WORD, _month_day, "en"),
+    row("years and decades", "0", r"((?:19|20)\d\d)(s)?(?![\w:/]|[.,-]\d)", _year),
     row("months", "a", _WORD, _month),
-    row("relative days", "a", re.compile(r"(?:the (?=day ))?([^\W\d_]+(?:['’-][^\W\d_]+)?"
-        r"(?: [^\W\d_]+){0,3})(?!\w)", _IGNORE), _relative),
+    row("named days", "a", re.compile(r"(?:the (?=day ))?([^\W\d_]+(?:['’-][^\W\d_]+)?"
+        r"(?: [^\W\d_]+){0,3})(?!\w)", _IGNORE), _named),
     row("shifted days", "a", re.compile(r"(next|last|this|every|each|previous|past|coming) "
         r"([^\W\d_]{3,9})(?!\w)", _IGNORE), _shifted, "en"),
-    row("weekdays", "a", rf"({_WORD})(-feira)?", _weekday),
-    row("every weekday", "a", _WORD, _every_weekday),
-    row("hours with a name", "a", _WORD, _named_hour),
     row("half past", "a", r"(half|(?:a )?quarter|five|ten|twenty(?:[ -]five)?) (past|to|after) "
         r"([^\W\d_]{3,6}|\d{1,2})(?!\w)", _past, "en"),
-    row("halb", "a", re.compile(r"(halb|viertel (?:nach|vor)) ([^\W\d_]{3,6}|\d{1,2})(?!\w)", _IGNORE),
-        _halb, "de"),
 )  # fmt: skip
 AGO_ROWS: tuple[Row, ...] = (row("so long ago", "0 a", ALWAYS, _ago, "en"),)

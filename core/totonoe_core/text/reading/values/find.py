@@ -22,9 +22,9 @@ from totonoe_core.text.reading.values.words import CJK, HAN_SCALES, Words, longe
 
 GROUPS: Groups = {
     "value": (
-        *names.FIRST, *days.FIGURE_ROWS, *days.HOUR_ROWS, *days.DAY_ROWS, *days.AGO_ROWS,
+        *names.FIRST, *days.FIGURE_ROWS, *days.DAY_ROWS, *days.AGO_ROWS,
         *names.WORDS, *quantities.WORD_VALUES, *names.MADE_NAMES, *names.MONEY,
-        *quantities.FIGURE_VALUES, *days.CJK_VALUES, *names.CJK, *quantities.CJK_VALUES,
+        *quantities.FIGURE_VALUES, *days.CJK_VALUES, *quantities.CJK_VALUES,
     ),
     "made": names.MADE,
     "number": numbers.NUMBERS,
@@ -35,7 +35,6 @@ GROUPS: Groups = {
     ),
     "unit": quantities.UNITS,
     "clock": days.CLOCKS,
-    "named": names.NAMED,
 }  # fmt: skip
 """Every row, in the order in which the rows of a group are tried."""
 
@@ -211,14 +210,14 @@ def _character(scan: Scan, at: int) -> tuple[Found | None, int]:
     text, words = scan.text, scan.words
     head = longest(text, at, words.heads) or ""
     group = words.heads.get(head, "")
-    if group == "relative":
+    if group == "day" and not words.days[head].startswith("date:weekday"):
         return scan.first(scan.rules.values[group], at), at
     if group == "skip" and not _after_all(text, at + len(head), head, words):
         return None, at + len(head)
     for length in (2, 3):
         if at >= length - 1 and text[at + 1 - length : at + 1] in words.tails:
             return None, at + 1
-    if group in ("weekday", "rate", "period", "era"):
+    if group in ("day", "period", "era"):
         found = scan.first(scan.rules.values[group], at)
         if found is not None or group in ("period", "era"):
             return found, at if found is not None else at + len(head)

@@ -13,8 +13,8 @@ import re
 
 from totonoe_core.text.reading.model import PieceType
 from totonoe_core.text.reading.values.quantities import rate_at
-from totonoe_core.text.reading.values.rows import ALL, JZK, Found, Row, Scan, row
-from totonoe_core.text.reading.values.units import CODES, CURRENCIES, ENDINGS, SYMBOLS, quantity_key
+from totonoe_core.text.reading.values.rows import Found, Row, Scan, row
+from totonoe_core.text.reading.values.units import CODES, ENDINGS, SYMBOLS, quantity_key
 from totonoe_core.text.reading.values.words import ANY, VERSIONS
 
 Match = re.Match[str]
@@ -31,7 +31,6 @@ _MADE = re.compile(
 _HEXADECIMAL = re.compile(r"(?:0x)?(?=[0-9a-fA-F]*\d)(?=[0-9a-fA-F]*[a-fA-F])[0-9a-fA-F]{7,128}\Z")
 # Digits with an ending that the numbers read: 12.5N, 3rd, 10am, 90min, 2x, 15h30.
 _MEASURE = re.compile(r"\d[\d.,:]*(?:[a-zA-Zµμ]{1,4})?(?:-[A-Za-z]+(?:-old)?)*\Z")
-_SPAN = re.compile(r"\d{1,3}h\d{1,2}m(?:in)?\Z", re.ASCII)
 _SCIENTIFIC = re.compile(r"\d{1,9}(?:\.\d{1,9})?[eE][+-]?\d{1,2}\Z", re.ASCII)
 _NAMES = frozenset(["1D", "2D", "3D", "4D", "4K", "8K", "2G", "3G", "4G", "5G", "6G"])
 _HOST = re.compile(r"([a-z][a-z0-9+]*://)?([^/?#]*)(.*)\Z", re.IGNORECASE | re.DOTALL)
@@ -41,10 +40,6 @@ _JOIN = re.compile(r"(?<=[A-Za-z])-(?=\d)|(?<=\d)-(?=[A-Za-z])", re.ASCII)
 
 def _as_written(_scan: Scan, at: int, match: Match) -> Found:
     return at, match.end(), _IDENTIFIER, match.group()
-
-
-def _lowered(_scan: Scan, at: int, match: Match) -> Found:
-    return at, match.end(), _IDENTIFIER, match.group().lower()
 
 
 def _cron(_scan: Scan, at: int, match: Match) -> Found | None:
@@ -67,10 +62,6 @@ def _email(_scan: Scan, at: int, match: Match) -> Found:
     found = match.group().rstrip(".-")
     name, _, host = found.rpartition("@")
     return at, at + len(found), _PATH, f"{name}@{host.lower()}"
-
-
-def _mac(_scan: Scan, at: int, match: Match) -> Found:
-    return at, match.end(), _IDENTIFIER, match.group().lower().replace("-", ":")
 
 
 def _path(_scan: Scan, at: int, match: Match) -> Found | None:
@@ -109,18 +100,11 @@ def _code(_scan: Scan, at: int, match: Match) -> Found | None:
         return at, end, _IDENTIFIER, found
     if _HEXADECIMAL.match(found):
         return at, end, _IDENTIFIER, found.lower()
-    if _SPAN.match(found):
-        return None
     if found[0].isdigit() and _MEASURE.match(found):
         head = found.lstrip("0123456789.,:").partition("-")[0]
         if head in ENDINGS or not head:
             return None
     return at, end, _IDENTIFIER, _JOIN.sub("", found).lower()
-
-
-def _phone(_scan: Scan, at: int, match: Match) -> Found | None:
-    key = re.sub(r"\D", "", match.group())
-    return (at, match.end(), _IDENTIFIER, f"phone:{key}") if len(key) >= 9 else None
 
 
 # --- Versions, numbers and amounts behind their word ---------------------------------------------
@@ -130,50 +114,16 @@ def _version_word(_scan: Scan, at: int, match: Match) -> Found:
     return at, match.end(), _VERSION, "v" + match[1]
 
 
-def _revision(_scan: Scan, at: int, match: Match) -> Found:
-    return at, match.end(), _VERSION, f"rev {match[1]}"
-
-
 def _number_word(_scan: Scan, at: int, match: Match) -> Found:
     return at, match.end(), PieceType.NUMBER, f"no.{int(match[1])}"
-
-
-def _amount(scan: Scan, at: int, match: Match) -> Found | None:
-    number = scan.number(match.end())
-    if number is None:
-        return None
-    key = quantity_key(number.value, SYMBOLS[match[1]])
-    return at, number.end, PieceType.QUANTITY, key
 
 
 def _money(scan: Scan, at: int, match: Match) -> Found | None:
     number = scan.number(match.end())
     if number is None:
         return None
-    unit, end = rate_at(scan, CURRENCIES[match[1]], number.end)
+    unit, end = rate_at(scan, SYMBOLS[match[1]], number.end)
     return at, end, PieceType.QUANTITY, quantity_key(number.value, unit)
-
-
-_CJK_NAME = re.compile(r"(?<![A-Za-z0-9])[A-Z][A-Za-z0-9+#]* ?\Z")
-_CJK_VERSION = re.compile(r"(?:バージョン|版本|버전|[Vv]er(?:sion)?\.?) ?\Z")
-
-
-def _behind_version(scan: Scan, at: int, match: Match) -> Found | None:
-    """版本3: a number behind the word for a version."""
-    if _CJK_VERSION.search(scan.text[max(0, at - 24) : at]) is None:
-        return None
-    return at, match.end(), _VERSION, f"v{match.group()}"
-
-
-def _behind_name(scan: Scan, at: int, match: Match) -> Found | None:
-    """MySQL 8.0です: a decimal behind a name is a version, as 3.10 is no 3.1."""
-    if _CJK_NAME.search(scan.text[max(0, at - 24) : at]) is None:
-        return None
-    number = scan.number(at)
-    found = None if number is None else scan.behind(at, number)
-    if found is None or found[2] is not PieceType.NUMBER:
-        return None
-    return at, match.end(), _VERSION, f"v{match.group()}"
 
 
 # --- Quotations ------------------------------------------------------------------------------------
@@ -227,6 +177,7 @@ _NOUN_BEFORE = re.compile(
     r"(?:(?:[ _-]?(?:numbers?|no\.?|nr\.?|id)|番号|编号|編號|号|號)(?: ?[:：])?)?[ #]?\Z",
     re.IGNORECASE,
 )
+_NOUN_BEHIND = re.compile(rf" ?(?:行目|ページ目|[号號番] ?の? ?(?:{_CJK_NOUNS}))")
 _DIGITS = re.compile(r"[0-9]{1,9}(?:[-–][0-9]{1,9})?")
 _OWN_WORD = re.compile(r"(?:number|no\.?) ?\Z", re.IGNORECASE)
 # "Page 88 of 412" is how far somebody is.
@@ -256,34 +207,16 @@ def _noun_before(scan: Scan, found: Found, figures: Match) -> bool:
     return not (_VERBAL.search(before) and _COUNTED.match(text, end))
 
 
-_NTH_BEFORE = re.compile(r"第 ?\Z")
-_BEHIND_NTH = re.compile(" ?(?:行目|ページ目|[行页頁章节節条款])")
-_BEHIND_COUNTED = re.compile(" ?(?:行目|ページ目)")
-_NOUN_BEHIND = re.compile(rf" ?(?:の ?)?(?:{_CJK_NOUNS})")
-
-
-def _counted_off(scan: Scan, found: Found, figures: Match) -> bool:
-    """第 40 行, 40行目."""
-    text, start, end = scan.text, found[0], found[1]
-    nth = _NTH_BEFORE.search(text, max(0, start - 2), start) or text[start] == "第"
-    behind = _BEHIND_NTH if nth else _BEHIND_COUNTED
-    return figures.end() == end and behind.match(text, end) is not None
-
-
-def _noun_behind(scan: Scan, found: Found, _figures: Match) -> bool:
-    """812号构建."""
-    return found[3].startswith("no.") and _NOUN_BEHIND.match(scan.text, found[1]) is not None
-
-
 def named(scan: Scan, found: Found) -> Found:
     """Return a number that names a thing as an identifier; any other value as it is."""
     start, end, _, _ = found
     figures = _DIGITS.search(scan.text, start, end)
     if figures is None or _OF_ALL.match(scan.text, end):
         return found
-    if any(names(scan, found, figures) for _, names in scan.rules.named):
-        return start, end, _IDENTIFIER, "#" + figures.group().replace("–", "-")
-    return found
+    behind = _NOUN_BEHIND.match(scan.text, figures.end())
+    if behind is None and not _noun_before(scan, found, figures):
+        return found
+    return start, end, _IDENTIFIER, "#" + figures.group().replace("–", "-")
 
 
 def _made(scan: Scan, at: int, _match: Match) -> Found | None:
@@ -303,24 +236,17 @@ FIRST: tuple[Row, ...] = (
     row("cron lines", "0 *", _ascii(r"(?:[\d*/,-]{1,20} ){4}[\d*/,-]{1,20}(?![\w*])"), _cron),
     row("patterns of file names", "*", _ascii(r"\*{1,2}(?:/[\w.*-]{1,100}|\.[\w*-]{1,40}){1,20}"), _glob),
     row("quotations", "q", "(?!```)", _quote),
-    row("phone numbers", "0 +", _ascii(
-        r"\+\d{1,3}[ -]?(?:\(?\d{1,5}\)?[ -]?){1,5}\d{2,5}(?![\w-])"
-        r"|\(?0\d{1,4}\)?[ -]\d{1,4}[ -]\d{3,4}(?![\w-])|\d{3}-\d{3}-\d{4}(?![\w-])"), _phone),
-    row("codes before an amount", "a", rf"({'|'.join(sorted(CODES))}) (?=\d)", _amount),
 )  # fmt: skip
 WORDS: tuple[Row, ...] = (
     row("versions behind their word", "a", re.compile(
         rf"(?:{_WORDS})[ .:]{{1,2}}(?:no\.? )?v?(\d{{1,8}}(?:\.(?:\d{{1,8}}|x)){{0,5}})(?![\w/])(?!\.\d)",
         _IGNORE), _version_word),
-    row("revisions", "a", r"[rR][eE][vV]\.? ?([A-Z]|\d{1,4}(?:\.\d{1,4})?)(?!\w)", _revision),
     row("number and its word", "a", re.compile(
         r"(?:number|no(?=\.))(?:\. ?| )(\d{1,9})(?!\w)(?!\.\d)", _IGNORE), _number_word),
 )  # fmt: skip
 MADE: tuple[Row, ...] = (
     row("URLs", "", rf"(?:[A-Za-z][A-Za-z0-9+]{{1,15}}://|www\.(?=[{_A}])){_URL_END}{{1,2000}}", _url),
     row("mail addresses", "", rf"[{_A}][{_A}._%+-]{{0,63}}@[{_A}-]{{1,63}}(?:\.[{_A}-]{{2,63}}){{1,8}}", _email),
-    row("UUIDs", "", rf"[0-9A-Fa-f]{{8}}(?:-[0-9A-Fa-f]{{4}}){{3}}-[0-9A-Fa-f]{{12}}(?![{_A}])", _lowered),
-    row("MAC addresses", "", rf"[0-9A-Fa-f]{{2}}(?:[:-][0-9A-Fa-f]{{2}}){{5}}(?![{_A}:])", _mac),
     row("IP addresses", "", r"\d{1,3}(?:\.\d{1,3}){3}(?:/\d{1,2})?(?::\d{1,5})?(?![\d.]?\d)", _as_written),
     row("absolute paths", "", r"(?:~|\.{1,2})?/[\w.@+-]{1,200}(?:/[\w.@+-]{1,200}){0,50}/?|~/", _path),
     row("paths of Windows", "", r"[A-Za-z]:\\[\w.@+ -]{1,200}(?:\\[\w.@+-]{1,200}){0,50}", _path),
@@ -337,14 +263,6 @@ MADE: tuple[Row, ...] = (
     row("codes", "", rf"[{_A}_]{{1,100}}(?:[-_.:]{{1,2}}[{_A}_]{{1,100}}){{0,20}}(?:\(\))?", _code),
 )  # fmt: skip
 MADE_NAMES: tuple[Row, ...] = (row("made names", "0 a - + * $ / _", "", _made),)
-MONEY: tuple[Row, ...] = (row("money", "$ a _", r"(US\$|[$€£¥￥₩₹₽₿₫฿]) ?", _money),)
-CJK: tuple[Row, ...] = (
-    row("numbers behind the word for a version", "0", r"[0-9]{1,4}(?:\.[0-9]{1,4})?(?![A-Za-z0-9.])",
-        _behind_version, JZK),
-    row("decimals behind a name, CJK", "0", r"[0-9]{1,4}\.[0-9]{1,4}(?![A-Za-z0-9.])", _behind_name, JZK),
-)  # fmt: skip
-NAMED: tuple[Row, ...] = (
-    row("numbered things", "", "", _noun_before, ALL),
-    row("lines and pages", "", "", _counted_off, ALL),
-    row("numbered things behind", "", "", _noun_behind, ALL),
+MONEY: tuple[Row, ...] = (
+    row("money", "$ a _", rf"(US\$|[$€£¥￥₩₹₽₿₫฿]|(?:{'|'.join(sorted(CODES))})(?= \d)) ?", _money),
 )

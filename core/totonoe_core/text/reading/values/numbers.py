@@ -64,6 +64,8 @@ def figures_at(text: str, at: int, language: str) -> Number | None:
         if abs(power) <= _EXPONENT_MAX and (value or match[1]):
             value = value * F(10) ** power if match[1] else value**power
             end, surface = match.end(), str(value)
+    if (sign := FRACTIONS.get(text[end : end + 1])) is not None:
+        value, end, surface = value + sign, end + 1, "½"
     zeros = len(surface) > 1 and surface[0] == "0" and surface[1] != "."
     return Number(value, end, key=surface if zeros else "", surface=surface)
 
@@ -153,10 +155,6 @@ def _ordinal_in_words(scan: Scan, at: int, _match: re.Match[str]) -> Number | No
 # --- What stands behind a number and belongs to it: make(scan, number, match) ---------------
 
 
-def _and_sign(_scan: Scan, number: Number, match: re.Match[str]) -> Number:
-    return replace(number, value=number.value + FRACTIONS[match[0]], end=match.end(), surface="½")
-
-
 def _slash(_scan: Scan, number: Number, match: re.Match[str]) -> Number | None:
     if not number.surface.isdigit():
         return None
@@ -188,11 +186,6 @@ def _word_scale(scan: Scan, number: Number, match: re.Match[str]) -> Number | No
     return Number(number.value * scale, match.end(1))
 
 
-def _and_half(_scan: Scan, number: Number, match: re.Match[str]) -> Number:
-    part = F(1, 4) if match[1] == "quarter" else F(1, 2)
-    return replace(number, value=number.value + part, end=match.end(), surface="")
-
-
 def _part_in_words(scan: Scan, number: Number, match: re.Match[str]) -> Number | None:
     word = match[1].lower()
     part = scan.words.parts.get(word)
@@ -203,43 +196,27 @@ def _part_in_words(scan: Scan, number: Number, match: re.Match[str]) -> Number |
     return Number(number.value * part, match.end(1), in_words=True)
 
 
-# --- English "a hundred", "half an hour", "a third of", "within an hour" --------------------
+# --- English "half an hour", "a third of", "within an hour" -----------------------------------
 
 _SPAN_BEFORE = re.compile(
     r"(?:\A|\W)(?:in|for|within|after|takes?|took|lasts?|lasted|about|than|every|once|over|under|"
     r"nearly|almost|exactly|wait) \Z",
     re.IGNORECASE,
 )
-_AND_A_HALF = re.compile(r" \w{4,8} and a (?:half|quarter)(?!\w)")
-
-
-def _a_hundred(scan: Scan, _at: int, match: re.Match[str]) -> Number | None:
-    found = words_at(scan.text, match.end(), scan.words)
-    return None if found is None else Number(found.value, found.end, in_words=True)
 
 
 def _a_third(scan: Scan, _at: int, match: re.Match[str]) -> Number:
     return Number(scan.words.parts[match[1].lower()], match.end())
 
 
-def _half_a_dozen(_scan: Scan, _at: int, match: re.Match[str]) -> Number:
-    return Number(F(6), match.end())
-
-
-def _half_of(_scan: Scan, _at: int, match: re.Match[str]) -> Number:
-    return Number(F(1, 2), match.end())
-
-
-def _half_a(scan: Scan, _at: int, match: re.Match[str]) -> Number | None:
-    return None if scan.unit(match.end()) is None else Number(F(1, 2), match.end())
+def _half(scan: Scan, _at: int, match: re.Match[str]) -> Number | None:
+    """Half an hour, half of them."""
+    return Number(F(1, 2), match.end()) if match[1] or scan.unit(match.end()) else None
 
 
 def _an_hour(scan: Scan, at: int, match: re.Match[str]) -> Number | None:
-    if not _SPAN_BEFORE.search(scan.text[max(0, at - 9) : at]) and not _AND_A_HALF.match(
-        scan.text, match.end()
-    ):
-        return None
-    return Number(F(1), match.end())
+    told = _SPAN_BEFORE.search(scan.text[max(0, at - 9) : at])
+    return None if told is None else Number(F(1), match.end())
 
 
 # --- Han numerals --------------------------------------------------------------------------
@@ -348,19 +325,6 @@ def _named(scan: Scan, at: int, _match: re.Match[str]) -> Number | None:
     return None if name is None else Number(F(scan.words.numbers[name]), at + len(name))
 
 
-def _cjk_and_sign(scan: Scan, at: int, match: re.Match[str]) -> Number | None:
-    number = (_mixed if match[0].isascii() else _han)(scan, at, match)
-    sign = "" if number is None else scan.text[number.end : number.end + 1]
-    if number is None or sign not in FRACTIONS:
-        return None
-    return replace(number, value=number.value + FRACTIONS[sign], end=number.end + 1)
-
-
-_HALF = (
-    r"(?:and|y|e|et|und|с) (?:(?:a|an|one|un|une|una) )?(half|quarter|demie?|media|medio|meia|"
-    r"meio|mezzo|mezza|половиной)(?!\w)"
-)
-AND_PART = re.compile(" " + _HALF)
 _SIGNS = "".join(FRACTIONS)
 _SCALE_WORD = r"[ -]([^\W\d_]{2,12})\.?"
 _IGNORE = re.IGNORECASE
@@ -370,7 +334,6 @@ NUMBERS: tuple[Row, ...] = (
     row("negative number", "-", rf"-(?=[0-9{_SIGNS}])", _negative, ALL),
     row("number in words", "a", ALWAYS, _in_words),
     row("ordinal in words", "a", ALWAYS, _ordinal_in_words),
-    row("fraction sign behind a number, CJK", "0 字", f"[0-9]|[{HAN}]{{1,40}}", _cjk_and_sign, JZK),
     row("figures with Han scales", "0", ALWAYS, _mixed, JZK),
     row("Han decimals", "字", HAN_RUN, _han_decimals, "zh"),
     row(
@@ -384,7 +347,6 @@ NUMBERS: tuple[Row, ...] = (
     row("numbers with a name", "字", ALWAYS, _named, JZK),
 )
 ENDINGS: tuple[Row, ...] = (
-    row("fraction sign behind figures", "0", f"[{_SIGNS}]", _and_sign),
     row("slash", "0", re.compile(r"/(\d{1,2})(?![\d/]|\.\d|\w)", re.ASCII), _slash),
     row("ordinal ending", "0", ALWAYS, _ordinal),
     row(
@@ -394,14 +356,10 @@ ENDINGS: tuple[Row, ...] = (
         _letter_scale,
     ),
     row("scale words", "0", _SCALE_WORD, _word_scale),
-    row("and a half", "0 a", AND_PART, _and_half),
     row("parts in words", "a", _SCALE_WORD, _part_in_words),
 )
 AMOUNTS: tuple[Row, ...] = (
-    row("a hundred", "a", re.compile(r"(?:an?|one) (?=(?:hundred|thousand|million|billion|dozen)(?!\w))", _IGNORE), _a_hundred, "en"),
     row("a third of", "a", re.compile(r"(?:an?|one) (half|third|quarter|tenth|fifth)(?= of| an? |-)(?! to| past)", _IGNORE), _a_third, "en"),
-    row("half a dozen", "a", re.compile(r"half a dozen(?!\w)", _IGNORE), _half_a_dozen, "en"),
-    row("half an hour", "a", re.compile(r"half an?(?!\w)", _IGNORE), _half_a, "en"),
-    row("half of", "a", re.compile(r"half(?= of| the)", _IGNORE), _half_of, "en"),
+    row("half", "a", re.compile(r"half(?: an?(?!\w)|(?=( of| the)))", _IGNORE), _half, "en"),
     row("an hour", "a", re.compile(r"an?(?= (?:hour|minute|week|month|year|kilomet(?:er|re)|mile|kilo|lit(?:re|er)|fortnight|decade|century|day)(?!\w))", _IGNORE), _an_hour, "en"),
 )  # fmt: skip

@@ -8,8 +8,8 @@ from fractions import Fraction
 
 from totonoe_core.text.reading.model import PieceType
 from totonoe_core.text.reading.values import units
-from totonoe_core.text.reading.values.numbers import AND_PART
 from totonoe_core.text.reading.values.rows import (
+    ALL,
     ALWAYS,
     JZK,
     Found,
@@ -17,7 +17,6 @@ from totonoe_core.text.reading.values.rows import (
     Row,
     Scan,
     row,
-    sign_of,
 )
 from totonoe_core.text.reading.values.units import Unit, number_key, per, quantity_key, span_key
 from totonoe_core.text.reading.values.words import ORDINAL_UNITS, longest
@@ -114,7 +113,7 @@ _COMPARED = re.compile(
 _TO = re.compile(r" ?[-–—~〜～] ?| ([^\W\d_]{1,7}) ")
 # "Python 3.10" is no 3.1: a decimal after a name is a version.
 _DECIMAL = re.compile(r"\d{1,4}\.\d{1,4}(?![\w.]|,\d)", re.ASCII)
-_NAME_BEFORE = re.compile(r"(?<!\w)[A-Z][\w+#]* ?\Z")
+_NAME_BEFORE = re.compile(r"(?:(?<!\w)[A-Z][\w+#]*|バージョン|版本|버전) ?\Z", re.ASCII)
 _BEFORE = re.compile(r"([^\W\d_]{1,12})[ -]\Z")
 _BEHIND = re.compile(r"(?: ([^\W\d_]{1,12}))?")
 _PARTY = re.compile("[ -]part(?:y|ies)")
@@ -132,10 +131,6 @@ def _times(scan: Scan, at: int, match: Match) -> Found | None:
     if rate is not None and other is not None:
         return at, rate.end(), _QUANTITY, quantity_key(F(times), per(units.TIMES, other))
     return None if times == 1 else (at, end, _QUANTITY, quantity_key(F(times), units.TIMES))
-
-
-def _hours_minutes(_scan: Scan, at: int, match: Match) -> Found:
-    return at, match.end(), _QUANTITY, f"{int(match[1]) * 3600 + int(match[2]) * 60} s"
 
 
 def _ordinal(scan: Scan, at: int, _match: Match) -> Found | None:
@@ -210,10 +205,7 @@ def _quantity(scan: Scan, at: int, number: Number, _match: Match) -> Found | Non
 
 
 def _more(scan: Scan, value: Fraction, unit: Unit, end: int) -> tuple[Fraction, int]:
-    """Add the smaller parts of a quantity: 1 h 30 min, 5 feet 3 inches, an hour and a half."""
-    half = AND_PART.match(scan.text, end)
-    if half is not None and unit.base in units.TIME_SPANS:
-        return value + unit.factor * (F(1, 4) if half[1] == "quarter" else F(1, 2)), half.end()
+    """Add the smaller parts of a quantity: 1 h 30 min, 5 feet 3 inches."""
     if unit.base not in ("s", "month", "m", "kg") or unit.offset:
         return value, end
     for _ in range(3):
@@ -227,14 +219,6 @@ def _more(scan: Scan, value: Fraction, unit: Unit, end: int) -> tuple[Fraction, 
             break
         value, end, unit = value + number.value * other.factor, other_end, other
     return value, end
-
-
-def _counted_rate(scan: Scan, at: int, number: Number, match: Match) -> Found | None:
-    """40 requests per minute."""
-    counted, other = units.COUNTED.get(match[1]), _timely(scan, match[2])
-    if counted is None or other is None or other.base not in units.TIME_SPANS:
-        return None
-    return at, match.end(), _QUANTITY, quantity_key(number.value, per(Unit(counted), other))
 
 
 def _version(scan: Scan, at: int, number: Number, _match: Match) -> Found | None:
@@ -349,21 +333,6 @@ def _cjk_range(scan: Scan, at: int, number: Number, _match: Match) -> Found | No
     return _between(at, number, last, first, second, end)
 
 
-def _and_half(scan: Scan, at: int, number: Number, match: Match) -> Found | None:
-    """一个半小时, 两个半月."""
-    unit = scan.unit(match.end())
-    if unit is None and scan.text.startswith("月", match.end()):
-        unit = units.MONTH, match.end() + 1
-    if unit is None:
-        return None
-    return at, unit[1], _QUANTITY, quantity_key(number.value + F(1, 2), unit[0])
-
-
-def _minutes_and_half(_scan: Scan, at: int, number: Number, match: Match) -> Found:
-    """A minute and a half; 分 alone counts points."""
-    return at, match.end(), _QUANTITY, quantity_key(number.value + F(1, 2), units.MINUTE)
-
-
 def _cjk_quantity(scan: Scan, at: int, number: Number, _match: Match) -> Found | None:
     measured = scan.unit(number.end)
     if measured is None:
@@ -440,25 +409,6 @@ def _half(scan: Scan, at: int, match: Match) -> Found | None:
     return at, end + len(name), _QUANTITY, quantity_key(F(1, 2), unit)
 
 
-def _half_itself(_scan: Scan, at: int, match: Match) -> Found:
-    return at, match.end(), _NUMBER, "0.5"
-
-
-def _rate_before(scan: Scan, at: int, _match: Match) -> Found | None:
-    """時速60km, 每秒5米."""
-    head = longest(scan.text, at, scan.words.rates)
-    start = at + len(head or "")
-    first = sign_of(scan.text[start : start + 1] or " ")
-    found = scan.first(scan.rules.values[first if first in "0½-" else "字"], start)
-    if head is None or found is None or found[2] is not _QUANTITY or "/s" in found[3]:
-        return None
-    value, _, base = found[3].partition(" ")
-    amount, unit = F(value), scan.words.rates[head]
-    if base == "キロ":
-        amount, base = amount * 1000, "m"
-    return at, found[1], _QUANTITY, f"{number_key(amount / unit.factor)} {base}/{unit.base}"
-
-
 def _cjk_figure(scan: Scan, at: int, _match: Match) -> Found | None:
     number = scan.number(at)
     return None if number is None else scan.behind(at, number)
@@ -488,17 +438,12 @@ WORD_VALUES: tuple[Row, ...] = (
     row("numbers in words and what is behind", "a", ALWAYS, _figure),
 )
 FIGURE_VALUES: tuple[Row, ...] = (
-    row("hours and minutes", "0", re.compile(r"(\d{1,3})h(\d{1,2})m(?:in)?(?!\w)", re.ASCII),
-        _hours_minutes),
     row("ordinals in figures", "0 -", ALWAYS, _ordinal),
     row("figures and what is behind", "0 - ½", ALWAYS, _figure),
 )  # fmt: skip
 CJK_VALUES: tuple[Row, ...] = (
-    row("rates before a quantity", "rate", ALWAYS, _rate_before, JZK),
     row("of a hundred", "字", "百分之", _of_hundred, JZK),
     row("ordinals with their sign before", "字", "[第제]", _ordinal_before, JZK),
-    row("half", "字", "半分", _half_itself, "ja"),
-    row("half of them", "字", "半[数數]", _half_itself, JZK),
     row("half a span", "字", "[半반]", _half, JZK),
     row("Korean numbers", "字", ALWAYS, _korean, "ko"),
     row("Korean numbers before a counter", "字", ALWAYS, _korean_counted, "ko"),
@@ -508,10 +453,6 @@ CJK_VALUES: tuple[Row, ...] = (
 BEHIND: tuple[Row, ...] = (
     row("ranges", "", ALWAYS, _range),
     row("quantities", "", ALWAYS, _quantity),
-    row("counted rates", "", r" ([a-z]{3,10})(?:/| per | an? | each | every )([^\W\d_]{1,8})(?!\w)",
-        _counted_rate),
-    row("decimals behind a name", "", ALWAYS, _version),
-    row("bare numbers", "", ALWAYS, _number),
 )  # fmt: skip
 CJK_PARTS: tuple[Row, ...] = (
     row("parts", "", r" ?分(?:之|の) ?|분의 ?", _part, JZK),
@@ -523,9 +464,9 @@ CJK_BEHIND: tuple[Row, ...] = (
         _ordinal_ending, JZK),
     row("ordinals with a number sign", "", "[号號]", _ordinal_number, JZK),
     row("ranges, CJK", "", ALWAYS, _cjk_range, JZK),
-    row("and a half behind a counter", "", "[个個]半", _and_half, "zh"),
-    row("minutes and a half", "", "分半[钟鐘]?", _minutes_and_half, "zh"),
     row("quantities, CJK", "", ALWAYS, _cjk_quantity, JZK),
     row("counted things", "", " ?", _counted, JZK),
+    row("decimals behind a name", "", ALWAYS, _version, ALL),
+    row("bare numbers", "", ALWAYS, _number),
     row("bare numbers, CJK", "", ALWAYS, _cjk_number, JZK),
 )  # fmt: skip

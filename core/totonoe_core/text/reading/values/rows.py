@@ -83,7 +83,7 @@ def row(
 Entries = tuple[tuple[Callable[..., re.Match[str] | None], Callable[..., Any]], ...]
 Groups = dict[str, Sequence[Row]]
 """Rows by what they find: "value", "made" (names), "number", "ending" (of a number), "amount",
-"behind" (a number), "unit", "clock", "named"."""
+"behind" (a number), "unit", "clock"."""
 
 
 class Rules:
@@ -103,7 +103,7 @@ class Rules:
         self.values = {
             name: self._entries("value", name)
             for name in ("0", "a", "q", "$", "-", "½", "+", "*", "/", "_", "字",
-                         "relative", "weekday", "rate", "period", "era")
+                         "day", "period", "era")
         }  # fmt: skip
         self.numbers = {name: self._entries("number", name) for name in ("0", "a", "-", "½", "字")}
         self.amounts = self._entries("amount")
@@ -111,7 +111,6 @@ class Rules:
         self.behind = self._entries("behind")
         self.units = self._entries("unit")
         self.clock = self._entries("clock")
-        self.named = self._entries("named")
         made = [row for row in groups["made"] if row.reads(language)]
         self.make_of = {f"made{number}": row.make for number, row in enumerate(made)}
         self.made = re.compile(
@@ -146,14 +145,13 @@ def sign_of(sign: str) -> str:
 class Scan:
     """A text that is being read; what was found at a place is found once."""
 
-    __slots__ = ("_amounts", "_numbers", "_units", "hours", "rules", "text", "words")
+    __slots__ = ("_amounts", "_numbers", "_units", "rules", "text", "words")
 
     def __init__(self, text: str, rules: Rules) -> None:
         self.text, self.rules, self.words = text, rules, rules.words
         self._numbers: dict[int, Number | None] = {}
         self._amounts: dict[int, Number | None] = {}
         self._units: dict[int, tuple[Unit, int] | None] = {}
-        self.hours: dict[int, tuple[int, int] | None] = {}
 
     def first(self, entries: Entries, at: int) -> Any:
         """Return what the first row makes at a place; None if none makes anything."""

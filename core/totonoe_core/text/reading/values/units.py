@@ -102,7 +102,6 @@ GLUED = _ANY.words("not behind a space")
 ENDINGS = frozenset(SYMBOLS) | _ANY.words("endings")
 """Letters that make the figure before them a value and not a name: 12.5N, 3rd, 10am."""
 CODES = _ANY.words("codes before an amount")
-COUNTED = _ANY.keys("counted")
 RATES = units_in(_ANY, "rates")
 """By the first character of a Chinese or Japanese word for a time span."""
 

@@ -69,13 +69,19 @@ class Words:
     """Months that are read alone only behind a preposition."""
     weekdays: dict[str, int]
     capital_weekdays: frozenset[str]
-    every_weekday: dict[str, int]
-    relative: dict[str, str]
+    days: dict[str, str]
+    """Keys of days and hours with a name: Friday, Fridays, the day after tomorrow, noon."""
     hours: dict[str, int]
-    """Hours with a name (noon); Korean: before the word for o'clock."""
+    """Korean hours before the word for o'clock."""
     to: frozenset[str]
     of: frozenset[str]
     clock: frozenset[str]
+    """Behind an hour: o'clock."""
+    before_hour: frozenset[str]
+    before_hour_alone: frozenset[str]
+    """Words before an hour that need no other sign of one."""
+    alone: re.Pattern[str] | None
+    """What has to stand behind an hour without another sign."""
     before_year: frozenset[str]
     units: dict[str, Unit]
     starts: frozenset[str]
@@ -90,8 +96,6 @@ class Words:
     """Generic counters: they carry the number alone."""
     periods: dict[str, str]
     """Parts of the day before an hour: am, noon, pm, night."""
-    rates: dict[str, Unit]
-    """Words before a quantity that make it a rate: 時速, 每秒."""
     eras: dict[str, int]
     o_clock: re.Pattern[str] | None
     heads: dict[str, str]
@@ -126,14 +130,11 @@ def _plain(word: str) -> str:
 def words_of(language: str) -> Words:
     """Return the words of a language; without lists of its own, figures and symbols alone."""
     lists = _Lists(language)
-    relative, weekdays = lists.keys("relative days"), lists.numbers("weekdays")
-    periods, rates, eras = (
-        lists.keys("parts of the day"),
-        units.units_in(lists, "rates"),
-        lists.numbers("eras"),
-    )
-    tables: dict[str, Iterable[str]] = {"period": periods, "rate": rates, "weekday": weekdays,
-              "skip": lists.words("no numbers"), "relative": relative, "era": eras}  # fmt: skip
+    weekdays, periods = lists.numbers("weekdays"), lists.keys("parts of the day")
+    eras, days = lists.numbers("eras"), _days(lists, weekdays)
+    tables: dict[str, Iterable[str]] = {
+        "period": periods, "skip": lists.words("no numbers"), "day": days, "era": eras,
+    }  # fmt: skip
     cjk = language in CJK
     return Words(
         language=language,
@@ -152,12 +153,14 @@ def words_of(language: str) -> Words:
         unsure_months=lists.words("months after a preposition"),
         weekdays=weekdays,
         capital_weekdays=lists.words("weekdays with a capital"),
-        every_weekday=lists.numbers("every weekday"),
-        relative=relative,
-        hours=lists.numbers("hours"),
+        days=days,
+        hours=lists.numbers("hours before o'clock"),
         to=lists.words("between the ends of a range"),
         of=lists.words("of a month"),
         clock=lists.words("behind an hour"),
+        before_hour=lists.words("before an hour"),
+        before_hour_alone=lists.words("before an hour alone"),
+        alone=lists.pattern("behind an hour alone"),
         before_year=lists.words("before a year"),
         units=units.words_of(language or "en"),
         starts=_characters(language, lists, tables) if cjk else _first_words(lists),
@@ -169,11 +172,20 @@ def words_of(language: str) -> Words:
         },
         counters=lists.words("counters"),
         periods=periods,
-        rates=rates,
         eras=eras,
         o_clock=lists.pattern("o'clock", " ?"),
         heads={word: name for name, table in tables.items() for word in table} if cjk else {},
     )
+
+
+def _days(lists: _Lists, weekdays: Mapping[str, int]) -> dict[str, str]:
+    """Return the keys of days and hours with a name."""
+    days = {word: f"time:{int(hour):02d}:00" for word, hour in lists.keys("hours").items()}
+    days |= {word: f"date:every-weekday:{day}" for word, day in lists.keys("every weekday").items()}
+    days |= {word: f"date:weekday:{day}" for word, day in weekdays.items()}
+    for word, day in lists.keys("relative days").items():
+        days[word] = f"date:{'' if day.startswith('every') else 'relative:'}{day}"
+    return days
 
 
 def _first_words(lists: _Lists) -> frozenset[str]:
@@ -186,7 +198,7 @@ def _first_words(lists: _Lists) -> frozenset[str]:
         starts.add(phrase.replace("-", " ").split()[0])
     starts |= {phrase.partition("'")[0] for phrase in relative}
     codes = {code.lower() for code in units.CODES}
-    return frozenset(starts | codes | VERSIONS | FRACTIONS.keys() | {"v", "q"})
+    return frozenset(starts | codes | VERSIONS | FRACTIONS.keys() | {"v"})
 
 
 def _characters(
