@@ -26,6 +26,8 @@ _OFFLINE = {
     "HF_HUB_DISABLE_TELEMETRY": "1",
     "TOKENIZERS_PARALLELISM": "false",
 }
+# A table that is filled row by row would take 2 MB, a huge page, for its first row: 10 MB in all.
+_SMALL_PAGES = {"NUMPY_MADVISE_HUGEPAGE": "0"}
 
 
 class ChildGoneError(Exception):
@@ -162,6 +164,7 @@ def child_environment() -> dict[str, str]:
     environment.pop("PGPASSWORD", None)
     environment.update(dict.fromkeys(_ONE_THREAD, "1"))
     environment.update(_OFFLINE)
+    environment.update(_SMALL_PAGES)
     environment["PYTHONPATH"] = module_path()
     return environment
 
