@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import mmap
 import re
+import subprocess
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -23,6 +24,44 @@ def test_trim_calls_what_the_library_has_and_nothing_else(
     monkeypatch.setattr(ctypes, "CDLL", lambda _: library)
     heap.trim()
     assert called == [0] * has_it
+
+
+@pytest.mark.parametrize("has_it", [True, False])
+def test_share_arenas_calls_what_the_library_has_and_nothing_else(
+    has_it: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    called: list[tuple[int, int]] = []
+    library = SimpleNamespace(mallopt=lambda *given: called.append(given)) if has_it else object()
+    monkeypatch.setattr(ctypes, "CDLL", lambda _: library)
+    heap.share_arenas()
+    assert called == [(-8, 2)] * has_it
+
+
+_ARENAS = """
+import ctypes, threading
+from totonoe_core.base import heap
+heap.share_arenas()
+malloc = ctypes.CDLL(None).malloc
+malloc.restype, places, met = ctypes.c_void_p, [], threading.Barrier(8)
+def take():
+    met.wait()
+    for _ in range(50):
+        places.append(malloc(ctypes.c_size_t(100)) >> 26)
+    met.wait()
+threads = [threading.Thread(target=take) for _ in range(8)]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+print(len(set(places)))
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="glibc's call")
+def test_threads_share_two_arenas_on_this_system() -> None:
+    said = subprocess.run(
+        [sys.executable, "-c", _ARENAS], capture_output=True, text=True, check=True, timeout=60
+    )
+    # An arena of a thread lies within 64 MB; the main one may reach over a bound of them.
+    assert 1 <= int(said.stdout) <= 3
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="glibc's call")

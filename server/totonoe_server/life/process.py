@@ -10,7 +10,7 @@ import sys
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from totonoe_core.base import limits
+from totonoe_core.base import heap, limits
 
 SWITCH_INTERVAL_S = 0.001
 """At CPython's 5 ms one thread busy in Python delays every other one by as much."""
@@ -76,7 +76,11 @@ def quiet_grpc() -> None:
 
 
 def limit_threads() -> None:
-    """One thread for each BLAS call; the daemon brings its own. Before numpy is imported."""
+    """One thread for each BLAS call, and few arenas of the C heap for the daemon's own threads.
+
+    Before numpy is imported.
+    """
+    heap.share_arenas()
     for name in _ONE_THREAD:
         os.environ.setdefault(name, "1")
 
