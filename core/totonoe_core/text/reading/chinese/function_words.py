@@ -90,25 +90,10 @@ def _unsaid(tokens: list[Token], asks_openly: bool) -> Iterator[FunctionWord]:
 
 
 def _relations(tokens: list[Token]) -> Iterator[FunctionWord]:
-    """Yield the relations: one for each row of phrases, and prepositions without a phrase.
-
-    A role that no preposition of the text stands for counts too: 送我一本书 has the 给 of
-    送一本书给我.
-    """
-    rows: dict[tuple[str, int], Token] = {}
-    for token in tokens:
-        if token.kind in KEPT and token.role.startswith("prep:"):
-            row = token.group if token.group >= 0 else token.start
-            rows.setdefault((token.role.removeprefix("prep:"), row), token)
-    said = Counter(role for role, _ in rows)
-    for (role, _), token in rows.items():
-        yield _word(token, role)
+    """Yield the prepositions, but for those of a time."""
     for at, token in enumerate(tokens):
-        if token.kind is not Kind.PREPOSITION:
-            continue
-        if said[token.value]:
-            said[token.value] -= 1
-        elif not (token.value in _BEFORE_TIMES and _time_follows(tokens, at)):
+        timed = token.value in _BEFORE_TIMES and _time_follows(tokens, at)
+        if token.kind is Kind.PREPOSITION and not timed:
             yield _word(token, token.value)
 
 

@@ -7,6 +7,7 @@ and is compared by its place.
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 
 from totonoe_core.text.reading.chinese.grammar import MODAL_QUESTIONS, PRONOUNS, Kind, words
@@ -17,13 +18,14 @@ _OPEN_QUESTIONS = words("怎么 什么 哪里 哪个 哪些 怎么样 什么样 
 _ASKS_ADVERB = words("怎么 哪里 为什么 什么时候 多久 怎么样 怎么办")
 _NOMINAL = frozenset((Kind.NOUN, Kind.PERSON, Kind.TIME, Kind.VALUE, Kind.ASK, Kind.DETERMINER))
 _DENIED_PAST = words("没 没有 未 未曾 未能")
-_REMINDERS = words("忘 忘记 忘了")
 _DENIALS = {
     "longer": "longer", "hardly": "hardly", "cannot": "can", "ban": "allow", "need": "must",
 }  # fmt: skip
 """What a denial says beside that it denies."""
 _WHEN = frozenset((PieceType.DATE, PieceType.TIME))
-_AHEAD_MAX = 16
+_BINDS = (Kind.OF, Kind.MEASURE)
+_IN_ROW = (Kind.AND, Kind.LIST)
+_AFTER_VERB = (Kind.VERB, Kind.COMPLEMENT)
 
 
 @dataclass(slots=True)
@@ -33,24 +35,22 @@ class _Clause:
     Attributes
     ----------
     waiting : list of Token
-        Heads of phrases that wait for their predicate, with the role that a preposition gave them.
+        Adverbs and nouns that wait for their predicate; nouns with the role that a preposition
+        gave them.
     open : Token or None
         The predicate that takes what follows.
     last : Token or None
         The predicate before, in this clause or another one.
     case : str
-        Role that the next phrase gets from a preposition.
+        Role that the next noun gets from a preposition.
     """
 
     waiting: list[Token] = field(default_factory=list)
-    adverbs: list[Token] = field(default_factory=list)
     open: Token | None = None
     last: Token | None = None
-    relative: Token | None = None
     case: str = ""
     copula: bool = False
     passive: Token | None = None
-    manner: bool = False
     negated: bool = False
     modality: str = ""
     tense: str = ""
@@ -65,11 +65,11 @@ def assign(tokens: list[Token]) -> bool:
         True if the text asks.
     """
     clause = _Clause()
-    at = 0
-    while at < len(tokens):
-        at = _step(clause, tokens, at)
+    for at in range(len(tokens)):
+        _step(clause, tokens, at)
     _end(clause)
     _leftovers(clause)
+    _doubt(tokens)
     if asks_openly(tokens):
         for token in tokens:
             # "What can I ..." and "what do I ..." ask for the same.
@@ -90,167 +90,117 @@ def is_time(token: Token) -> bool:
     return token.kind is Kind.TIME or token.type in _WHEN
 
 
-def _step(clause: _Clause, tokens: list[Token], at: int) -> int:
+def _step(clause: _Clause, tokens: list[Token], at: int) -> None:
     token = tokens[at]
     kind = token.kind
+    before = tokens[at - 1].kind if at else Kind.BREAK
+    after = tokens[at + 1] if at + 1 < len(tokens) else None
     if kind is Kind.ADVERB or (kind is Kind.ASK and token.word in _ASKS_ADVERB):
-        clause.adverbs.append(token)
-    elif _in_phrase(tokens, at):
-        heads, at = _phrase(tokens, at)
-        _take(clause, heads)
-        return at
-    elif kind in (Kind.VERB, Kind.ADJECTIVE):
-        _predicate(clause, token)
-        clause.relative = token if _noun_behind(tokens, at) else None
+        token.role = Role.ADVERB
+        clause.waiting.append(token)
+    elif kind in _NOMINAL or kind is Kind.ADJECTIVE or kind is Kind.VERB:
+        owner = _owner(tokens, at)
+        if kind in _NOMINAL:
+            _noun(clause, token, owner, after is not None and after.kind in _IN_ROW)
+        elif kind is Kind.ADJECTIVE and owner is not None:
+            token.role, token.head = Role.MODIFIER, owner
+        else:
+            main = clause.open, clause.last
+            _predicate(clause, token)
+            if owner is not None:  # 升级的网关: says which gateway
+                token.role, token.head = Role.MODIFIER, owner
+                clause.open, clause.last = main
     elif kind is Kind.NOT:
-        return _negation(clause, tokens, at)
+        _negation(clause, token, after)
     elif kind is Kind.MODAL:
         clause.modality = token.value
     elif kind is Kind.QUESTION and token.word in MODAL_QUESTIONS:
         clause.modality = MODAL_QUESTIONS[token.word]
     elif kind is Kind.TENSE:
-        _tense(clause, tokens, at)
+        _tense(clause, token, before, after)
     elif kind is Kind.COPULA:
         clause.copula, clause.open = True, None
     elif kind in (Kind.PREPOSITION, Kind.PASSIVE, Kind.OBJECT):
-        _case(clause, tokens, at)
-    elif kind is Kind.DEGREE:
-        clause.manner = True
-    elif kind in (Kind.LOCALIZER, Kind.COMPLEMENT) and clause.last is not None:
-        token.word = token.value or token.word
-        token.role, token.head = Role.ADVERB, clause.last
-        token.light = kind is Kind.COMPLEMENT
+        _case(clause, token, before)
+    elif kind in (Kind.LOCALIZER, Kind.COMPLEMENT):
+        _place(clause, token, tokens[at - 1] if at else None)
     elif kind in (Kind.BREAK, Kind.QUESTION):
         _end(clause)
-    return at + 1
 
 
-def _case(clause: _Clause, tokens: list[Token], at: int) -> None:
-    """Take a preposition; what follows it belongs to the predicate behind, if there is one."""
-    token = tokens[at]
+def _case(clause: _Clause, token: Token, before: Kind) -> None:
+    """Take a preposition; behind a verb its phrase belongs to that, else to the next predicate."""
     if token.kind is Kind.PREPOSITION:
         clause.case = "prep:" + token.value
     else:
         clause.case = Role.AGENT if token.kind is Kind.PASSIVE else Role.PATIENT
         clause.passive = token if token.kind is Kind.PASSIVE else clause.passive
-    behind_verb = at > 0 and tokens[at - 1].kind in (Kind.VERB, Kind.COMPLEMENT)
-    if not behind_verb and _predicate_ahead(tokens, at + 1):
+    if before not in _AFTER_VERB:
         clause.open = None
 
 
-def _predicate_ahead(tokens: list[Token], at: int) -> bool:
-    for token in tokens[at : at + _AHEAD_MAX]:
-        if token.kind in (Kind.BREAK, Kind.VERB, Kind.ADJECTIVE):
-            return token.kind is not Kind.BREAK
-    return False
+def _place(clause: _Clause, token: Token, before: Token | None) -> None:
+    """Say where a noun is, or what a verb led to."""
+    token.word = token.value or token.word
+    if token.kind is Kind.LOCALIZER and before is not None and before.kind in _NOMINAL:
+        token.role, token.head, token.light = Role.MODIFIER, before, token.word == "上"
+        if token.word == "里":
+            token.kind = Kind.EMPTY
+    elif clause.last is not None:
+        token.role, token.head = Role.ADVERB, clause.last
+        token.light = token.kind is Kind.COMPLEMENT
 
 
-def _negation(clause: _Clause, tokens: list[Token], at: int) -> int:
-    value = tokens[at].value
-    if value == "yes":
+def _negation(clause: _Clause, token: Token, after: Token | None) -> None:
+    if token.value == "yes":
         clause.modality = "must"
-        return at + 1
-    following = tokens[at + 1] if at + 1 < len(tokens) else None
-    if following is not None and following.word in _REMINDERS:
-        following.word = "记得"  # "do not forget to" is "remember to"
-        return at + 1
-    if following is not None and following.kind is Kind.NOUN and value == "":
-        following.negated ^= True
-        return at + 1
-    clause.negated = not clause.negated
-    clause.modality = _DENIALS.get(value, clause.modality)
-    if tokens[at].word in _DENIED_PAST:
-        clause.tense = "past"
-    return at + 1
+    elif after is not None and after.kind is Kind.NOUN and token.value == "":
+        after.negated ^= True
+    else:
+        clause.negated = not clause.negated
+        clause.modality = _DENIALS.get(token.value, clause.modality)
+        if token.word in _DENIED_PAST:
+            clause.tense = "past"
 
 
-def _tense(clause: _Clause, tokens: list[Token], at: int) -> None:
-    token, last = tokens[at], clause.last
-    before = tokens[at - 1].kind if at else Kind.BREAK
-    after = tokens[at + 1].kind if at + 1 < len(tokens) else Kind.BREAK
-    behind_verb = before in (Kind.VERB, Kind.COMPLEMENT)
+def _tense(clause: _Clause, token: Token, before: Kind, after: Token | None) -> None:
+    last = clause.last
     if token.word == "了":
-        done = behind_verb or before is Kind.PREPOSITION
         if last is None or last.tense or last.negated or last.modality:
             return
-        if done and after not in (Kind.OF, Kind.ASK):
+        done = before in _AFTER_VERB or before is Kind.PREPOSITION
+        if done and (after is None or after.kind not in (Kind.OF, Kind.ASK)):
             last.tense = "past"
-    elif token.word == "过" and behind_verb and last is not None:
+    elif token.word == "过" and before in _AFTER_VERB and last is not None:
         last.tense = "past"
     elif token.value:
         clause.tense = token.value
 
 
-# -- Phrases
+# -- What belongs to what
 
 
-def _in_phrase(tokens: list[Token], at: int) -> bool:
-    """Return whether a token belongs to a noun: a noun, or an adjective before 的 or a noun."""
-    if at >= len(tokens):
-        return False
-    token = tokens[at]
-    if token.kind in _NOMINAL:
-        return token.kind is not Kind.ASK or token.word not in _ASKS_ADVERB
-    if token.kind is not Kind.ADJECTIVE or at + 1 >= len(tokens):
-        return False
-    following = tokens[at + 1]
-    if following.kind is Kind.OF:
-        return _in_phrase(tokens, at + 2)
-    return following.kind is Kind.NOUN and following.start == token.end
-
-
-def _noun_behind(tokens: list[Token], at: int) -> bool:
-    """Return whether 的 and a noun follow a verb: it says of which thing it is."""
-    for place in range(at + 1, min(at + 4, len(tokens))):
-        if tokens[place].kind is Kind.OF:
-            return _in_phrase(tokens, place + 1)
-        if tokens[place].kind not in (Kind.TENSE, Kind.COMPLEMENT):
-            return False
-    return False
-
-
-def _phrase(tokens: list[Token], at: int) -> tuple[list[Token], int]:
-    """Return the heads of a row of noun phrases and where it ends; what is in them gets parts."""
-    start, heads = tokens[at].start, []
-    inside: list[Token] = []
-    while at < len(tokens):
-        token = tokens[at]
-        if _in_phrase(tokens, at):
-            if inside and tokens[at - 1].kind is not Kind.OF and _starts_anew(inside[-1], token):
-                break
-            inside.append(token)
-        elif token.kind is Kind.LOCALIZER and inside and token.value != "时":
-            token.word = token.value or token.word
-            token.light = token.word == "上"
-            if token.word == "里":
-                token.kind = Kind.EMPTY
-            else:
-                inside.append(token)
-        elif token.kind in (Kind.AND, Kind.LIST) and inside and _in_phrase(tokens, at + 1):
-            heads.append(_head_of(inside))
-            inside = []
-        elif token.kind is not Kind.MEASURE and not (
-            token.kind is Kind.OF and inside and _in_phrase(tokens, at + 1)
-        ):
-            break
-        at += 1
-    if inside:
-        heads.append(_head_of(inside))
-    for head in heads:
-        head.group = start
-    return heads, at
-
-
-def _head_of(inside: list[Token]) -> Token:
-    """Return the head of a phrase: its last noun; each noun before belongs to the next one."""
-    nouns = [token for token in inside if token.kind is not Kind.LOCALIZER]
-    head = link = nouns[-1]
-    for token in reversed(inside):
-        if token is not head:
-            token.role, token.head = Role.MODIFIER, link
-        if token.kind in (Kind.NOUN, Kind.PERSON):
-            link = token
-    return head
+def _owner(tokens: list[Token], at: int) -> Token | None:
+    """Return the noun behind a word to which it belongs: 大门, 的 between them, or a compound."""
+    token, place = tokens[at], at + 1
+    if place < len(tokens) and tokens[place].kind in (Kind.LOCALIZER, Kind.TENSE):
+        place += 1
+    while place < len(tokens) and tokens[place].kind in _BINDS:
+        place += 1
+    if place >= len(tokens):
+        return None
+    noun = tokens[place]
+    if noun.kind is Kind.ADJECTIVE and place > at + 1:
+        return _owner(tokens, place)
+    if noun.kind not in _NOMINAL or noun.word in _ASKS_ADVERB:
+        return None
+    if any(one.kind is Kind.OF for one in tokens[at + 1 : place]):
+        return noun
+    if place > at + 1:
+        return noun if token.kind is not Kind.VERB and tokens[at + 1].kind is Kind.MEASURE else None
+    if token.kind is Kind.ADJECTIVE:
+        return noun if noun.kind is Kind.NOUN and noun.start == token.end else None
+    return None if token.kind is Kind.VERB or _starts_anew(token, noun) else noun
 
 
 def _starts_anew(before: Token, token: Token) -> bool:
@@ -260,43 +210,33 @@ def _starts_anew(before: Token, token: Token) -> bool:
     if is_time(token) != is_time(before):
         return True
     if token.kind is Kind.PERSON and token.word in PRONOUNS:
-        return before.kind not in (Kind.ADJECTIVE, Kind.VALUE)
+        return before.kind is not Kind.VALUE
     return token.kind is Kind.VALUE and before.word in PRONOUNS
 
 
-# -- Clauses
-
-
-def _take(clause: _Clause, heads: list[Token]) -> None:
-    """Give a row of phrases its part."""
-    if clause.relative is not None:
-        verb, clause.relative = clause.relative, None
-        verb.role, clause.last, verb.head = Role.MODIFIER, verb.head, heads[-1]
-        clause.open = None
-    role, clause.case = clause.case, ""
-    if role in ("", "prep:在") and is_time(heads[-1]):
+def _noun(clause: _Clause, token: Token, owner: Token | None, in_row: bool) -> None:
+    """Give a noun its part; `in_row`: 和 or 、 follows it."""
+    if owner is not None:
+        token.role, token.head = Role.MODIFIER, owner
+        return
+    role = clause.case
+    if role in ("", "prep:在") and is_time(token):
         role = Role.ADVERB
+    token.in_row = in_row
+    if not in_row:
+        clause.case = ""
     if clause.copula and not role:
-        _complement(clause, heads)
+        bare = [one for one in clause.waiting if not one.role]
+        if len(bare) == 1 and bare[0].kind is Kind.ASK and not in_row:
+            # "What is X" as "X is what".
+            clause.waiting[clause.waiting.index(bare[0])], token = token, bare[0]
+        _predicate(clause, token)
+        clause.open, clause.copula = None, in_row
     elif clause.open is not None:
-        for head in heads:
-            head.role, head.head = role or Role.PATIENT, clause.open
+        token.role, token.head = role or Role.PATIENT, clause.open
     else:
-        for head in heads:
-            head.role = role
-        clause.waiting += heads
-
-
-def _complement(clause: _Clause, heads: list[Token]) -> None:
-    """Say what follows 是 of the phrase before it; "what is X" as "X is what"."""
-    bare = [token for token in clause.waiting if not token.role]
-    if len(bare) == 1 and bare[0].kind is Kind.ASK and len(heads) == 1:
-        clause.waiting[clause.waiting.index(bare[0])], heads = heads[0], bare
-        heads[0].role = ""
-    _predicate(clause, heads[-1])
-    for head in heads[:-1]:
-        head.role, head.head = heads[-1].role, heads[-1].head
-    clause.open = None
+        token.role = role
+        clause.waiting.append(token)
 
 
 def _predicate(clause: _Clause, token: Token) -> None:
@@ -305,56 +245,59 @@ def _predicate(clause: _Clause, token: Token) -> None:
     token.modality = clause.modality or token.modality
     tense = clause.tense or token.tense
     token.tense = "past" if tense == "done" else tense
-    manner = clause.manner and clause.last is not None
-    token.role, token.head = Role.ADVERB if manner else Role.PREDICATE, clause.last
-    for adverb in clause.adverbs:
-        adverb.role, adverb.head = Role.ADVERB, token
-    bare = [head for head in clause.waiting if not head.role]
-    for head in clause.waiting:
-        head.head = token
-    for head in bare:
-        subject = head.group == bare[-1].group
-        part = Role.PATIENT if clause.passive is not None else Role.AGENT
-        head.role = part if subject else Role.TOPIC
+    token.role, token.head = Role.PREDICATE, clause.last
+    part = Role.PATIENT if clause.passive is not None else Role.AGENT
+    bare = [one for one in clause.waiting if not one.role]
+    for one in clause.waiting:
+        one.head = token
+    for one in reversed(bare):
+        # The last of several says who does it, with those in a row with it.
+        part = part if one is bare[-1] or one.in_row else Role.TOPIC
+        one.role = part
+    token.existential = clause.passive is not None or not bare
     if clause.passive is not None and not clause.waiting:
         # Nothing else tells that it is suffered, not done.
         clause.passive.kind, clause.passive.role = Kind.ADVERB, Role.ADVERB
         clause.passive.head = token
-    token.existential = clause.passive is not None or not bare
-    clause.waiting, clause.adverbs, clause.open = [], [], token
-    clause.last = clause.last if manner else token
-    clause.negated = clause.manner = clause.copula = False
+    clause.waiting, clause.open, clause.last = [], token, token
+    clause.negated = clause.copula = False
     clause.passive = None
     clause.modality = clause.tense = clause.case = ""
 
 
 def _end(clause: _Clause) -> None:
-    """End a clause; a bare phrase waits for the predicate of the next one."""
+    """End a clause; a bare noun waits for the predicate of the next one."""
     if clause.last is not None:
-        for adverb in clause.adverbs:
-            adverb.role, adverb.head = Role.ADVERB, clause.last
-        for head in clause.waiting:
-            if head.role:
-                head.head = clause.last
-        clause.waiting = [head for head in clause.waiting if not head.role]
-        clause.adverbs = []
+        for one in clause.waiting:
+            if one.role:
+                one.head = clause.last
+        clause.waiting = [one for one in clause.waiting if not one.role]
     if clause.negated:
         denied = clause.waiting[-1] if clause.waiting else clause.last
         if denied is not None:
             denied.negated ^= True
             clause.negated = False
-    clause.open = clause.relative = None
+    clause.open = None
     clause.copula, clause.case = False, ""
 
 
 def _leftovers(clause: _Clause) -> None:
-    """Give parts to the phrases of a text that is only nouns, or ends in one."""
+    """Give parts to the nouns of a text that has no predicate, or none behind them."""
     if not clause.waiting:
         return
     main = clause.waiting[-1]
-    for head in clause.waiting[:-1]:
-        head.role, head.head = head.role or Role.TOPIC, main
+    for one in clause.waiting[:-1]:
+        one.role, one.head = one.role or Role.TOPIC, main
     alone = Role.PREDICATE if clause.last is None else Role.TOPIC
     main.role, main.head = main.role or alone, clause.last
     main.negated ^= clause.negated
     main.modality = main.modality or clause.modality
+
+
+def _doubt(tokens: list[Token]) -> None:
+    """Leave open the part of two nouns that seem to play one part, and stand in no row."""
+    nouns = [one for one in tokens if one.kind in _NOMINAL and one.role != Role.MODIFIER]
+    parts = Counter((one.role, id(one.head)) for one in nouns if not one.in_row)
+    for one in nouns:
+        if parts[one.role, id(one.head)] > 1:
+            one.role, one.head = Role.UNKNOWN, None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from dataclasses import dataclass
+from functools import lru_cache
 
 from totonoe_core.text.lexicon import lexicon
 from totonoe_core.text.reading.chinese.grammar import (
@@ -60,13 +61,25 @@ class Token:
     role: str = ""
     head: Token | None = None
     asks: bool = False
-    group: int = -1
-    """Start of the phrase whose head it is: items of one row share it."""
+    key: str = ""
+    """The word, or the one that stands for its synonyms; set by the reader."""
+    in_row: bool = False
+    """和 or 、 joins it to the next noun, which has the same part."""
 
 
 def make_token(start: int, end: int, word: str, tag: str) -> Token:
     """A token by the word alone; what depends on the place is `settled`'s."""
-    low = word.lower()
+    one = _alone(word.lower(), tag)
+    return Token(
+        start, end, one.word, one.kind, one.value, one.type, one.tag,
+        negated=one.negated, modality=one.modality, asks=one.asks,
+    )  # fmt: skip
+
+
+@lru_cache(maxsize=65_536)
+def _alone(low: str, tag: str) -> Token:
+    """Return the token of a word as it stands in no text."""
+    start = end = 0
     if low in QUESTIONS:
         return Token(start, end, QUESTIONS[low], Kind.ASK, asks=True, tag="r")
     if low in PRONOUNS:
