@@ -22,7 +22,7 @@ LISTS: Final = Grammar("ja")
 """The lists of lexicon/ja/grammar.txt."""
 _EXPRESSIONS: Final = Grammar("ja", "expressions")
 
-FLAGS: Final = words_of("passive causative lasting done receives no_more past asks orders")
+FLAGS: Final = words_of("passive causative lasting no_more past asks orders")
 """Marks of an `Effect` that a phrase has a field for; the others are links."""
 
 
@@ -33,8 +33,8 @@ class Effect(NamedTuple):
     """Denies what stands before it."""
     modality: str = ""
     mark: str = ""
-    """past, passive, causative, lasting (ている), done (てある), receives (てもらう), no_more
-    (なくなる), orders, asks, or a link to what follows: te, if, because, but, quote."""
+    """past, passive, causative, lasting (ている), no_more (なくなる), orders, asks, or a link to
+    what follows: te, if, because, but, quote."""
     aspect: str = ""
     """How it goes on (ている, てしまう): the key of a function word."""
 
@@ -96,25 +96,10 @@ ASPECTS: Final = LISTS.words("aspects")
 """Verbs that say of the verb before them how it goes on."""
 
 PEOPLE: Final = LISTS.words("people")
-"""Who acts, wherever it stands in a passive clause."""
-
-HAPPENING: Final = LISTS.words("happening")
-"""Keys of verbs whose subject, if it is a thing, is what somebody does it to."""
-
 PEOPLE_END: Final = LISTS.words("people end")
-"""What ends a word for somebody."""
 
 AROUND: Final = LISTS.words("around")
 """Nouns that say when, of the clause or action before them."""
 
 TIMES: Final = LISTS.words("times")
 """Nouns that say when, with に or without."""
-
-TRANSITIVE: Final = LISTS.words("transitive")
-"""Keys of verbs that have an object: in 車は兄が洗う the car is washed."""
-
-SAYING: Final = LISTS.words("saying")
-"""Verbs behind と that quote; before others it is a condition."""
-
-ONE: Final = LISTS.words("one")
-"""Counters that after 1 stand where other languages have an article."""

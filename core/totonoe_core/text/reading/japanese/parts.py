@@ -10,12 +10,10 @@ from itertools import pairwise
 from typing import Final
 
 from totonoe_core.text.reading.japanese.grammar import (
-    HAPPENING,
     LIGHT_VERBS,
     MODAL_NOUNS,
     PEOPLE,
     PEOPLE_END,
-    TRANSITIVE,
 )
 from totonoe_core.text.reading.japanese.phrase import (
     MANNER,
@@ -30,9 +28,6 @@ from totonoe_core.text.reading.japanese.words import Tag, Word
 from totonoe_core.text.reading.model import Role
 
 _TIME: Final = "time"
-_AHEAD_MAX: Final = 4
-_CHAIN_MAX: Final = 8
-"""Modifiers of modifiers that are passed on the way to what they all belong to."""
 _ARGS_MAX: Final = 64
 """Phrases that wait for their predicate; the oldest of a longer row stay without a part."""
 
@@ -45,13 +40,8 @@ def assign(phrases: list[Phrase]) -> list[Phrase]:
         if phrase.sort == PREDICATE:
             _name_parts(phrase)
     for phrase, after in reversed(list(pairwise(phrases))):
-        if phrase.sort == after.sort == THING:
-            for _ in range(_CHAIN_MAX):
-                if after.role != Role.MODIFIER or after.head is None or after.head is phrase:
-                    break
-                after = after.head
-            if _joined(phrase, after):
-                phrase.role, phrase.head = after.role, after.head
+        if phrase.sort == after.sort == THING and _joined(phrase, after):
+            phrase.role, phrase.head = after.role, after.head
     _doubt(phrases)
     return phrases
 
@@ -171,7 +161,8 @@ def _attach(phrases: list[Phrase]) -> None:
                 chain.append(phrase)
             else:
                 phrase.role = Role.PREDICATE
-                _lead(chain, phrase)
+                for each, leads_to in pairwise([*chain, phrase]):
+                    each.head = leads_to
                 chain = []
 
 
@@ -190,19 +181,6 @@ def _taken(
     return waiting
 
 
-def _lead(chain: list[Phrase], main: Phrase) -> None:
-    """The subject of the first of a row of clauses is that of all: it goes to the last."""
-    if not chain:
-        return
-    for phrase, leads_to in zip(chain, [*chain[1:], main], strict=True):
-        phrase.head = leads_to
-    if not any(each.case == "が" or each.topic for each in main.args):
-        for each in [one for one in chain[0].args if one.case == "が" or one.topic]:
-            chain[0].args.remove(each)
-            main.args.append(each)
-            each.head = main
-
-
 def _is_count(phrase: Phrase) -> bool:
     """A number or quantity of things, without a particle: 本が三冊ある."""
     word = phrase.words[-1]
@@ -211,16 +189,11 @@ def _is_count(phrase: Phrase) -> bool:
 
 
 def _counted(phrases: list[Phrase], index: int) -> Phrase | None:
-    """Return the thing that a count without a particle counts: the one before, else a subject."""
+    """Return the thing right before a count that it counts."""
     before = phrases[index - 1] if index else None
-    if before is not None and before.sort == THING and before.case in ("が", "を", ""):
-        return None if _is_count(before) else before
-    for phrase in phrases[index + 1 : index + _AHEAD_MAX]:
-        if phrase.sort == THING and (phrase.case in ("が", "を") or phrase.topic):
-            return phrase
-        if phrase.sort == PREDICATE:
-            return None
-    return None
+    if before is None or before.sort != THING or before.case not in ("が", "を", ""):
+        return None
+    return None if _is_count(before) else before
 
 
 def _joined(phrase: Phrase, after: Phrase) -> bool:
@@ -249,12 +222,26 @@ def _name_parts(predicate: Phrase) -> None:
     cases = {each.case for each in args}
     for each in args:
         each.role = _part(each, predicate, cases)
-    if predicate.passive and not predicate.causative:
-        _passive(predicate, cases)
-    elif "を" not in cases and (predicate.done or predicate.key in HAPPENING):
-        for each in args:
-            if each.role == Role.AGENT and not acts(each.words[-1]):
-                each.role = Role.PATIENT
+    if not predicate.passive or predicate.causative:
+        return
+    if "を" in cases:
+        predicate.aspects = (*predicate.aspects, aspect(predicate.words[-1], "られる"))
+        return
+    for each in args:
+        if each.role == Role.AGENT:
+            each.role = Role.PATIENT
+        elif each.case == "によって" or (each.case in ("に", "から") and _acts(each.words[-1])):
+            each.role = Role.AGENT
+    if predicate.link != "rel" and all(each.role != Role.PATIENT for each in args):
+        # 指摘された says of nobody named what 指摘した says he did.
+        predicate.modality = predicate.modality or "undergo"
+
+
+def _acts(word: Word) -> bool:
+    """Return whether a word is for somebody who may act."""
+    if word.tag == Tag.NAME and not word.surface.isascii():
+        return True
+    return word.key in PEOPLE or (word.value is None and word.normal[-1:] in PEOPLE_END)
 
 
 def _part(each: Phrase, predicate: Phrase, cases: set[str]) -> str:
@@ -271,37 +258,6 @@ def _part(each: Phrase, predicate: Phrase, cases: set[str]) -> str:
         return "prep:" + case
     if not each.topic:
         return Role.ADVERB
-    if "が" in cases:
-        return Role.TOPIC
-    return Role.PATIENT if "を" not in cases and _undergoes(each, predicate) else Role.AGENT
-
-
-def _undergoes(topic: Phrase, predicate: Phrase) -> bool:
-    """Whether は alone marks what it is done to: 報告書は毎月提出する."""
-    verb = predicate.words[-1]
-    acted_on = verb.tag in (Tag.VERB, Tag.ACTION) and (
-        verb.key in TRANSITIVE or verb.normal in TRANSITIVE
-    )
-    return acted_on and not (predicate.passive or predicate.be or acts(topic.words[-1]))
-
-
-def acts(word: Word) -> bool:
-    """Return whether a word is for somebody who may act."""
-    if word.tag == Tag.NAME and not word.surface.isascii():
-        return True
-    return word.key in PEOPLE or (word.value is None and word.normal[-1:] in PEOPLE_END)
-
-
-def _passive(predicate: Phrase, cases: set[str]) -> None:
-    if "を" in cases:
-        predicate.aspects = (*predicate.aspects, aspect(predicate.words[-1], "られる"))
-    for each in predicate.args:
-        if each.role == Role.AGENT and "を" not in cases:
-            each.role = Role.PATIENT
-        elif each.role == _TIME or each.words[-1].value is not None:
-            continue  # 来週に変更される
-        elif each.case == "によって" or (each.case in ("に", "から") and acts(each.words[-1])):
-            each.role = Role.AGENT
-    if predicate.link != "rel" and all(each.role != Role.PATIENT for each in predicate.args):
-        # 指摘された says of nobody named what 指摘した says he did.
-        predicate.modality = predicate.modality or "undergo"
+    # 報告書は提出する: は alone may mark what it is done to.
+    known = predicate.be or predicate.passive or "を" in cases or _acts(each.words[-1])
+    return Role.AGENT if known and "が" not in cases else Role.TOPIC

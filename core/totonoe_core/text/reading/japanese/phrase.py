@@ -33,10 +33,6 @@ class Phrase:
         How a predicate goes on: ている, てしまう.
     until : int
         Offset behind its function words; 0 if it has none.
-    light : bool
-        Only says what sort of thing its neighbour is: 楽器 of ピアノという楽器.
-    cleft : bool
-        Made the topic by のは: what follows may be a part of it.
     owned : bool
         Of something, which is more than this: 箱の色.
     """
@@ -44,8 +40,8 @@ class Phrase:
     # Most stay as they are: defaults of the class cost nothing to set.
     case = link = modality = limit = role = ""
     until = 0
-    topic = negated = passive = causative = done = receives = lasting = no_more = False
-    past = asks = orders = be = comma = cleft = light = owned = False
+    topic = negated = passive = causative = lasting = no_more = False
+    past = asks = orders = be = comma = owned = False
     aspects: tuple[FunctionWord, ...] = ()
     aspect: Word | None = None
     head: Phrase | None = None

@@ -9,7 +9,6 @@ from totonoe_core.text.reading.japanese.grammar import (
     CASES,
     DEMONSTRATIVES,
     HONORIFICS,
-    PEOPLE,
     SAME_CASE,
     words_of,
 )
@@ -31,6 +30,9 @@ _OF_NOUNS: Final = words_of("maybe surely seem hearsay guess expect think")
 _JOINING: Final = words_of("case topic particle link auxiliary joiner")
 _AROUND_VALUES: Final = frozenset(("約", "ほど", "くらい", "ぐらい", "程度"))
 """Said before a figure or behind it: about."""
+_LIMITING: Final = words_of("しか のみ だけ さえ")
+_DOES: Final = words_of("為る 出来る 致す 為さる 下さる")
+_IS_NOT: Final = {tuple(row.split()) for row in ("で は ない", "で は ある", "じゃ ない END")}
 _LIMITS: Final = {"だけ": "だけ", "のみ": "だけ", "しか": "だけ", "ばかり": "だけ"}
 
 
@@ -84,20 +86,10 @@ class _Parser(Reader):
         return self.found
 
     def _is_article(self) -> bool:
-        """Whether this ある is that of ある人 and not a verb that has a subject."""
-        words, at = self.words, self.at
-        if at + 1 >= len(words) or words[at + 1].tag not in NOMINAL:
-            return False
-        before = words[at - 1] if at else None
-        if before is None or before.tag in (Tag.STOP, Tag.COMMA, Tag.BRACKET):
-            return True
-        if words[at + 1].key not in PEOPLE:
-            return before.surface in ("を", "で") and before.tag == Tag.CASE
-        # 鍋がある人に混ぜられる: a passive clause with its subject looks for who does it.
-        return before.surface not in ("が", "に", "の") or (
-            before.surface == "が"
-            and any(word.base in ("れる", "られる") for word in words[at + 2 : at + 24])
-        )
+        """Return whether this ある is that of ある人 and not a verb that has a subject."""
+        before = self.words[self.at - 1].tag if self.at else Tag.STOP
+        begins = before in (Tag.STOP, Tag.COMMA, Tag.BRACKET)
+        return begins and self.tag_at(self.at + 1) in NOMINAL
 
     # -- Things
 
@@ -131,89 +123,82 @@ class _Parser(Reader):
         self._after_compound(parts)
 
     def _after_compound(self, parts: list[Word]) -> None:
-        words = self.words
-        here = words[self.at] if self.at < len(words) else None
-        last = parts[-1]
+        here = self.words[self.at] if self.at < len(self.words) else None
         if here is None:
-            self._thing(parts, "")
-            return
+            self._thing(parts)
+        elif not self._does(parts, here) and not self._is(parts, here):
+            self._case(parts)
+
+    def _does(self, parts: list[Word], here: Word) -> bool:
+        """Read an action with する or できる; False if it is none."""
+        last = parts[-1]
         makes = last.surface == "化" and last.tag == Tag.SUFFIX and len(parts) > 1
-        acts = (
-            makes
-            or last.tag in (Tag.ACTION, Tag.STATE)
-            or (last.tag == Tag.NOUN and here.tag == Tag.VERB)
-        )
-        if (
-            here.tag == Tag.VERB
-            and here.normal in ("為る", "出来る", "致す", "為さる", "下さる")
-            and acts
+        if here.tag != Tag.VERB or here.normal not in _DOES:
+            return False
+        if not makes and last.tag not in (Tag.ACTION, Tag.STATE, Tag.NOUN):
+            return False
+        self.at += 1
+        if makes:
+            parts.pop()
+        phrase = self.predicate(parts, here.form)
+        if makes or (last.surface.endswith("化") and last.key != last.normal):
+            phrase.aspects = (aspect(last, "にする"), *phrase.aspects)
+        if makes:
+            last.key = "化"
+            phrase.aspect = phrase.aspect or last
+        if here.normal == "出来る" and not phrase.modality:
+            phrase.modality = "can"
+        return True
+
+    def _is(self, parts: list[Word], here: Word) -> bool:
+        """Read what is said of something: 静かだ, 静かに, 本ではない; False if it is a thing."""
+        if here.surface == "で" and self.surface_at(self.at + 1) in (
+            "しか",
+            "のみ",
+            "だけ",
+            "さえ",
         ):
-            self.at += 1
-            if makes:
-                parts.pop()
-            phrase = self.predicate(parts, here.form)
-            if makes or (last.surface.endswith("化") and last.key != last.normal):
-                phrase.aspects = (aspect(last, "にする"), *phrase.aspects)
-            if makes:
-                last.key = "化"
-                phrase.aspect = phrase.aspect or last
-            if here.normal == "出来る" and not phrase.modality:
-                phrase.modality = "can"
-            return
-        if here.surface == "で" and self.at + 1 < len(words):
-            after = words[self.at + 1].surface
-            if after in ("しか", "のみ", "だけ", "さえ"):
-                here.tag, here.base = Tag.CASE, "で"  # 家でしか
+            here.tag, here.base = Tag.CASE, "で"  # 家でしか
         if here.base in ("だ", "です") and here.tag == Tag.AUXILIARY:
-            following = words[self.at + 1] if self.at + 1 < len(words) else None
             if here.form == "連用形-ニ":  # 静かに, 無効に
-                self.at += 1
-                if following is not None and following.normal in ("為る", "成る"):
-                    self.at += 1
-                    made = self.predicate(parts, following.form)
-                    become = "になる" if following.normal == "成る" else "にする"
-                    made.aspects = (aspect(following, become), *made.aspects)
-                else:
-                    phrase = Phrase(parts, MANNER)
-                    self.found.append(phrase)
-                return
-            if here.form == "連体形-一般":
+                self._becomes(parts)
+            elif here.form == "連体形-一般":
                 self.at += 1
                 phrase = Phrase(parts, PREDICATE)
-                phrase.be = True
+                phrase.be, phrase.link = True, "rel"
                 self.found.append(phrase)
-                phrase.link = "rel"
                 self.nominalised(phrase)
-                return
-            self.predicate(parts, be=True)
-            return
-        if here.base in ("で", "じゃ") and self.bases(self.at, 3) in (
-            ("で", "は", "ない"),
-            ("で", "は", "ある"),
-            ("じゃ", "ない", "END"),
-            ("で", "ある", "END"),
-        ):
-            self.predicate(parts, be=True)
-            return
-        if here.base == "で" and self.bases(self.at, 2) == ("で", "ある"):
-            self.predicate(parts, be=True)
-            return
-        inflected = last.tag == Tag.QUANTIFIER and last.form != "*"
-        if inflected and here.tag in (Tag.AUXILIARY, Tag.LINK, Tag.CASE):  # 残業が多かった
-            self.predicate(parts)
-            return
+            else:
+                self.predicate(parts, be=True)
+            return True
+        is_not = self.bases(self.at, 3) in _IS_NOT or self.bases(self.at, 2) == ("で", "ある")
+        inflected = parts[-1].tag == Tag.QUANTIFIER and parts[-1].form != "*"
+        if inflected and here.tag in (Tag.AUXILIARY, Tag.LINK, Tag.CASE) and not is_not:
+            self.predicate(parts)  # 残業が多かった
+            return True
         before = self.at
         effect = self.match(AFTER_PREDICATE)
         self.at = before
-        if effect is not None and effect.modality in _OF_NOUNS:
+        if is_not or (effect is not None and effect.modality in _OF_NOUNS):
             self.predicate(parts, be=True)
-            return
-        self._case(parts)
+            return True
+        return False
+
+    def _becomes(self, parts: list[Word]) -> None:
+        self.at += 1
+        following = self.words[self.at] if self.at < len(self.words) else None
+        if following is not None and following.normal in ("為る", "成る"):
+            self.at += 1
+            made = self.predicate(parts, following.form)
+            become = "になる" if following.normal == "成る" else "にする"
+            made.aspects = (aspect(following, become), *made.aspects)
+        else:
+            self.found.append(Phrase(parts, MANNER))
 
     def _case(self, parts: list[Word]) -> None:
         """Particles behind a thing."""
         words = self.words
-        phrase = self._thing(parts, "")
+        phrase = self._thing(parts)
         before = start = self.at
         case = self.match(CASES)
         following = words[self.at].base if self.at < len(words) else ""
@@ -260,9 +245,8 @@ class _Parser(Reader):
         if self.at > start:
             phrase.until = words[self.at - 1].end
 
-    def _thing(self, parts: list[Word], case: str) -> Phrase:
+    def _thing(self, parts: list[Word]) -> Phrase:
         phrase = Phrase(parts, THING)
-        phrase.case = case
         if len(parts) > 1 and parts[-1].tag == Tag.SUFFIX and parts[-1].surface == "化":
             phrase.aspect = parts.pop()  # ビルドの高速化
             parts[-1].tag = Tag.ACTION
@@ -273,13 +257,11 @@ class _Parser(Reader):
         return phrase
 
     def _manner(self, word: Word) -> None:
-        words = self.words
         phrase = Phrase([word], MANNER)
-        if self.at < len(words) and words[self.at].surface == "の":
+        following = self.surface_at(self.at)
+        if following == "の":
             phrase.sort, phrase.case = THING, "の"
-            self.at += 1
-        elif self.at < len(words) and words[self.at].surface in ("に", "と", "は", "も"):
-            self.at += 1
+        self.at += following in ("の", "に", "と", "は", "も")
         self.found.append(phrase)
 
 

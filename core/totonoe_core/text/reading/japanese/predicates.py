@@ -12,7 +12,6 @@ from totonoe_core.text.reading.japanese.grammar import (
     FLAGS,
     LIGHT_VERBS,
     SAME_CASE,
-    SAYING,
     Effect,
     Table,
     words_of,
@@ -30,7 +29,6 @@ _T = TypeVar("_T")
 _JOINS: Final = FunctionKind.CONJUNCTION
 
 NEGATING: Final = words_of("未 不 非 無")
-_QUOTED_WITHIN: Final = 5  # words behind と in which a verb of saying is looked for
 _TAIL_MAX: Final = 24  # expressions behind one predicate
 _TAIL: Final = words_of("auxiliary link final topic particle nominaliser case")
 _TAIL_WORDS: Final = words_of(
@@ -66,6 +64,10 @@ class Reader:
         """Return the tag of a word, "" behind the last."""
         return self.words[at].tag if at < len(self.words) else ""
 
+    def surface_at(self, at: int) -> str:
+        """Return a word as it is written, "" behind the last."""
+        return self.words[at].surface if at < len(self.words) else ""
+
     def match(self, table: Table[_T]) -> _T | None:
         """The longest expression of the table that begins here, which is then passed."""
         words, at = self.words, self.at
@@ -90,23 +92,9 @@ class Reader:
     def predicate(self, parts: list[Word], form: str = "", be: bool = False) -> Phrase:
         """Read the tail of the predicate whose compound has just been passed."""
         words = self.words
-        last = parts[-1]
-        phrase = Phrase(parts, PREDICATE)
-        phrase.be = be
-        if len(parts) > 1 and parts[0].tag == Tag.PREFIX and parts[0].surface in NEGATING:
-            phrase.words = parts[1:]
-            phrase.negated = True
-            if parts[0].surface == "未":  # 未完了 is 完了していない
-                phrase.aspects = (aspect(parts[0], "ている"),)
-        if last.can:
-            phrase.modality = "can"
-        if last.tag == Tag.ADJECTIVE and last.normal == "無い":
-            phrase.negated = not phrase.negated
-            last.normal = last.key = "有る"
-        self.found.append(phrase)
-        form = form or last.form
-        if form.startswith("命令形"):
-            phrase.orders = True
+        phrase = self._said(parts, be)
+        form = form or parts[-1].form
+        phrase.orders = form.startswith("命令形")
         for _ in range(_TAIL_MAX):
             if self.at >= len(words):
                 break
@@ -156,6 +144,24 @@ class Reader:
             phrase.past = False  # 吸わなくなった: does not smoke now
         if not phrase.link:
             self._link(phrase, form)
+        return phrase
+
+    def _said(self, parts: list[Word], be: bool) -> Phrase:
+        """Return a predicate with what its own words say: that it is denied, or can be done."""
+        last = parts[-1]
+        phrase = Phrase(parts, PREDICATE)
+        phrase.be = be
+        if len(parts) > 1 and parts[0].tag == Tag.PREFIX and parts[0].surface in NEGATING:
+            phrase.words = parts[1:]
+            phrase.negated = True
+            if parts[0].surface == "未":  # 未完了 is 完了していない
+                phrase.aspects = (aspect(parts[0], "ている"),)
+        if last.can:
+            phrase.modality = "can"
+        if last.tag == Tag.ADJECTIVE and last.normal == "無い":
+            phrase.negated = not phrase.negated
+            last.normal = last.key = "有る"
+        self.found.append(phrase)
         return phrase
 
     def _must_colloquially(self, phrase: Phrase) -> None:
@@ -230,7 +236,7 @@ class Reader:
             phrase.link = "if"
             self.at += 1
         elif word.tag == Tag.CASE and word.surface == "と":
-            phrase.link = "quote" if self._quotes() else "if"
+            phrase.link = "quote"
             self.at += 1
         elif word.tag == Tag.CASE and word.surface == "に":
             purpose = self.bases(self.at + 1, 1) == ("は",)
@@ -242,10 +248,6 @@ class Reader:
         word = self.words[at]
         joins = word.base == "だ" and word.form.startswith("連用形") and word.surface == "で"
         return joins and self.bases(at + 1, 1)[0] not in ("は", "も", "ない", "ある")
-
-    def _quotes(self) -> bool:
-        following = self.words[self.at + 1 : self.at + 1 + _QUOTED_WITHIN]
-        return any(word.normal in SAYING or word.key in SAYING for word in following)
 
     def nominalised(self, phrase: Phrase) -> None:
         """Pass こと, の, ところ behind a clause and read the case of what they make."""
@@ -273,8 +275,6 @@ class Reader:
                 self._say(phrase, effect, following)
             return
         phrase.link = "noun"
-        if following.base == "は" and word.tag == Tag.NOMINALISER:
-            phrase.cleft = True
         while self.at < len(words) and words[self.at].tag in (Tag.CASE, Tag.TOPIC):
             word = words[self.at]
             if word.tag == Tag.CASE:

@@ -8,17 +8,13 @@ from functools import lru_cache
 
 from totonoe_core.text.lexicon import lexicon
 from totonoe_core.text.reading.japanese.function_words import function_words
-from totonoe_core.text.reading.japanese.grammar import ONE
 from totonoe_core.text.reading.japanese.parts import assign
 from totonoe_core.text.reading.japanese.phrase import PREDICATE, Phrase
 from totonoe_core.text.reading.japanese.phrases import phrases
 from totonoe_core.text.reading.japanese.words import Tag, Word, words
-from totonoe_core.text.reading.model import FunctionWord, Piece, PieceType, Reading, Role
+from totonoe_core.text.reading.model import Piece, PieceType, Reading, Role
 
 _LIGHT = 0.3
-_WEEKDAYS = frozenset("月火水木金土日")
-_ASIDE_MAX = 60
-"""Words between brackets; with more it is no aside but a text."""
 
 
 def read(text: str) -> Reading:
@@ -26,8 +22,8 @@ def read(text: str) -> Reading:
 
     Pure and deterministic, linear in the length of the text.
     """
-    left: list[FunctionWord] = []
-    found = _phrases(words(text), left)
+    found, left = phrases(_asides_last(words(text)))
+    found = assign(found)
     names = _head_names(found)
     pieces: list[Piece] = []
     for phrase in found:
@@ -43,46 +39,18 @@ def read(text: str) -> Reading:
     )
 
 
-def _phrases(found: list[Word], left: list[FunctionWord]) -> list[Phrase]:
-    """Phrases with their parts; what stands in brackets belongs to the phrase before it.
-
-    Function words that no phrase holds go to `left`.
-    """
-
-    def assigned(of: list[Word]) -> list[Phrase]:
-        rows, more = phrases(of)
-        left.extend(more)
-        return assign(rows)
-
-    if not any(word.tag == Tag.BRACKET for word in found):
-        return assigned(found)
+def _asides_last(found: list[Word]) -> list[Word]:
+    """Return the words, those in brackets behind all others: what stands around is one sentence."""
     outside: list[Word] = []
-    asides: list[tuple[Word, list[Word]]] = []
-    at = 0
-    while at < len(found):
-        word = found[at]
-        if word.surface in ("（", "(") and outside:
-            end = at + 1
-            last = min(len(found), end + _ASIDE_MAX)
-            while end < last and found[end].surface not in ("）", ")"):
-                end += 1
-            if end < last:
-                asides.append((outside[-1], found[at + 1 : end]))
-                at = end + 1
-                continue
-        outside.append(word)
-        at += 1
-    result = assigned(outside)
-    owners = {id(word): phrase for phrase in result for word in phrase.words}
-    for before, inside in asides:
-        owner = owners.get(id(before))
-        weekday = len(inside) == 1 and inside[0].surface in _WEEKDAYS and before.value is not None
-        for phrase in assigned(inside):
-            phrase.light = weekday
-            if phrase.head is None:
-                phrase.role, phrase.head = Role.MODIFIER, owner
-            result.append(phrase)
-    return result
+    inside: list[Word] = []
+    depth = 0
+    for word in found:
+        if word.surface in ("）", ")") and depth:
+            depth -= 1
+            continue
+        depth += word.surface in ("（", "(")
+        (inside if depth else outside).append(word)
+    return outside + inside
 
 
 def _start(piece: Piece) -> int:
@@ -90,23 +58,16 @@ def _start(piece: Piece) -> int:
 
 
 def _head_names(found: list[Phrase]) -> dict[int, str]:
-    """What heads are called, by identity: by key, with part and number if the key stands twice.
+    """Return what heads are called, by identity: by key, and by number if the key stands twice.
 
     赤い車が白い車を追う has two cars, and red belongs to the one that follows.
     """
-    names = {id(phrase): phrase.words[-1].key for phrase in found}
-    if len(set(names.values())) == len(found):
-        return names
-    counts = Counter(names.values())
+    names: dict[int, str] = {}
     seen: Counter[str] = Counter()
     for phrase in found:
-        name = names[id(phrase)]
-        if counts[name] > 1:
-            name = f"{name}:{phrase.role}"
-            seen[name] += 1
-            if seen[name] > 1:
-                name = f"{name}:{seen[name]}"
-            names[id(phrase)] = name
+        key = phrase.words[-1].key
+        seen[key] += 1
+        names[id(phrase)] = key if seen[key] == 1 else f"{key}:{seen[key]}"
     return names
 
 
@@ -139,9 +100,7 @@ def _emit(phrase: Phrase, names: dict[int, str], pieces: list[Piece]) -> None:
         phrase.modality,
         tense,
     )
-    if phrase.light and pieces[-1].weight > _LIGHT:
-        pieces[-1] = replace(pieces[-1], weight=_LIGHT)
-    elif phrase.owned and not parts and pieces[-1].weight == _LIGHT:
+    if phrase.owned and not parts and pieces[-1].weight == _LIGHT:
         pieces[-1] = replace(pieces[-1], weight=1.0)
     if phrase.aspect is not None:
         _piece(phrase.aspect, Role.ADVERB, own, pieces)
@@ -163,8 +122,6 @@ def _piece(
     kind, weight = PieceType.WORD, None
     if word.value is not None:
         kind = word.value.type
-        if role in (Role.MODIFIER, Role.ADVERB) and _is_article(word):
-            weight = _LIGHT
         near, opposites = frozenset[str](), frozenset[str]()
     else:
         if word.tag == Tag.NAME:
@@ -181,8 +138,3 @@ def _piece(
             1.0 if weight is None else weight,
         )
     )  # fmt: skip
-
-
-def _is_article(word: Word) -> bool:
-    surface = word.surface
-    return len(surface) == 2 and surface[0] in "一1１" and surface[1] in ONE

@@ -234,6 +234,33 @@ def _normal_forms(listed: Sequence[str]) -> list[tuple[str, ...]]:
     return [tuple(parts) for parts in json.loads(bytes(mapped(f"listed-ja-{digest}", look_up)))]
 
 
+def _word(surface: str, start: int, end: int, morpheme: Any) -> Word:
+    """Return a morpheme as grammar sees it: function words by their base only."""
+    number = morpheme.part_of_speech_id()
+    tags = _TAGS_BY_NUMBER.get(number)
+    if tags is None:
+        tags = _TAGS_BY_NUMBER[number] = _tag(morpheme.part_of_speech())
+    tag, conjugation, form = tags
+    normal, base = morpheme.normalized_form(), morpheme.dictionary_form()
+    word = Word(surface, start, end, normal)
+    word.base, word.tag, word.form = base, tag, form
+    if tag == Tag.VERB:
+        if base[-1] == "る" and normal != base:
+            word.can = _is_potential(normal, base, conjugation)
+    elif tag == Tag.AUXILIARY:
+        if conjugation == "助動詞-ヌ":
+            word.base = "ない"
+        elif base == "だ" and normal == "た":
+            word.base = "た"  # 飲んだ
+        elif conjugation == _HEARSAY:
+            word.base = "伝聞"  # 降るそうだ is said by somebody, 降りそうだ is seen
+    elif tag == Tag.LINK and base in ("で", "ちゃ"):
+        word.base = "て"
+    elif tag == Tag.NOUN and surface[:1].isupper() and surface.isascii():
+        word.tag = Tag.NAME  # the second word of ㏀ has no surface of its own
+    return word
+
+
 def words(text: str) -> list[Word]:
     """Morphemes of a text in order, values and listed expressions as one word each."""
     keys, joined = _listed()
@@ -255,40 +282,14 @@ def words(text: str) -> list[Word]:
             if end <= value.end:
                 continue
             start = value.end  # what is left of a morpheme that goes on behind the value
-            if start >= end:
-                continue
             word = Word(text[start:end], start, end, text[start:end])
             word.tag = Tag.SUFFIX
             found.append(word)
             continue
-        number = morpheme.part_of_speech_id()
-        tags = _TAGS_BY_NUMBER.get(number)
-        if tags is None:
-            tags = _TAGS_BY_NUMBER[number] = _tag(morpheme.part_of_speech())
-        tag, conjugation, form = tags
-        normal = morpheme.normalized_form()
-        base = morpheme.dictionary_form()
-        word = Word(text[start:end], start, end, normal)
-        word.base, word.tag, word.form = base, tag, form
-        if tag == Tag.VERB:
-            if base[-1] == "る" and normal != base and _is_potential(normal, base, conjugation):
-                word.can = True
-        elif tag == Tag.AUXILIARY and conjugation == "助動詞-ヌ":
-            word.base = "ない"
-        elif tag == Tag.AUXILIARY and base == "だ" and normal == "た":
-            word.base = "た"  # 飲んだ
-        elif tag == Tag.AUXILIARY and conjugation == _HEARSAY:
-            word.base = "伝聞"  # 降るそうだ is said by somebody, 降りそうだ is seen
-        elif tag == Tag.LINK and base in ("で", "ちゃ"):
-            word.base = "て"
-        elif tag == Tag.NOUN and word.surface[:1].isupper() and word.surface.isascii():
-            word.tag = Tag.NAME  # the second word of ㏀ has no surface of its own
-        elif (
-            tag in (Tag.OTHER, Tag.JOINER)
-            and normal in _CASES_ALONE
-            and found
-            and found[-1].tag == Tag.SPACE
-        ):
+        word = _word(text[start:end], start, end, morpheme)
+        tag, normal = word.tag, word.normal
+        behind_space = bool(found) and found[-1].tag == Tag.SPACE
+        if behind_space and tag in (Tag.OTHER, Tag.JOINER) and normal in _CASES_ALONE:
             word.tag = Tag.CASE  # ASR1603 が
         if word.surface == "は" and found and found[-1].normal == "又" and found[-1].end == start:
             found[-1].base = found[-1].normal = found[-1].key = "又は"  # cut in two: AまたはB
