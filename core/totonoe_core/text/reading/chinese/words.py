@@ -38,13 +38,7 @@ _WITH_RESULT = LISTS.words("with result")
 
 _WITH_ASPECT = LISTS.words("with aspect")
 
-_TWO_WORDS = LISTS.words("two words")
-
 _TAKES_OBJECT = frozenset("去来发看听买卖学做找开关订吃喝玩用写读放查改办")
-
-_GRADED = frozenset("好慢快大小高低贵远近冷热累忙晚早长短难重轻吵亮暗脏旧新强弱深浅硬软")
-
-_PUTS = frozenset("带关加贴装写戴穿锁补附盖接插系绑挂")
 
 _PREFIXES = ("非常", *"还求不很最太没好真更这那每各再也都在被把是")
 
@@ -105,12 +99,6 @@ def is_listed(word: str) -> bool:
 def word_parts(word: str, tag: str) -> tuple[tuple[str, str, int], ...]:
     """The word, or what it falls into, each with its tag and offset."""
     whole = ((word, tag, 0),)
-    if word in _TWO_WORDS:
-        return (word[0], "d", 0), (word[1], tag_of(word[1]), 1)
-    if len(word) == 3 and word[2] == "于" and known(word[:2]):
-        if word[1] in "自似":
-            return ((word[:2], "v", 0),)  # 出自于 is 出自
-        return (word[:2], "v", 0), ("于", "p", 2)
     if len(word) == 2 and word[1] in "到在给" and tag[:1] == "v" and word not in _WITH_RESULT:
         return (word[0], "v", 0), (word[1], "p", 1)
     if len(word) == 2 and word[0] == "想" and word[1] in _TAKES_OBJECT:
@@ -119,14 +107,9 @@ def word_parts(word: str, tag: str) -> tuple[tuple[str, str, int], ...]:
         return (word[0], "v", 0), (word[1], "u", 1)
     if len(word) == 2 and word[0] in "这那每各某" and word[1] in MEASURES and not is_listed(word):
         return (word[0], "r", 0), (word[1], "q", 1)
-    if len(word) == 2 and word[1] == "上" and tag[:1] == "v" and word[0] in _PUTS:
-        return (word[0], "v", 0), ("上", "f", 1)
     if len(word) > 2 and word[0] in "比被把由给跟" and tag[:2] == "nr":
         # A preposition that a guessed name swallowed.
         return (word[0], "p", 0), *_moved(word_parts(word[1:], tag), 1)
-    if len(word) == 3 and word[0] in "小老阿" and word[2] in _GRADED and tag[:2] == "nr":
-        # 小杜高: a guessed name swallowed what is said of it.
-        return (word[:2], "nr", 0), (word[2], "a", 2)
     if len(word) == 2 and word[0] == "最" and word not in _NO_SUPERLATIVE:
         return (word[0], "d", 0), (word[1], tag_of(word[1]), 1)
     if len(word) < 2 or word in NEGATION_FREE or is_listed(word) or word[0].isascii():
@@ -141,8 +124,6 @@ def word_parts(word: str, tag: str) -> tuple[tuple[str, str, int], ...]:
         return _cut_again(word)
     if len(word) > 2 and word[-1] in "吗吧啊呢么" and tag[:2] not in _NAME_TAGS:
         return *_cut_again(word[:-1]), (word[-1], "y", len(word) - 1)
-    if len(word) == 2 and word[0] in "很太" and word[1] in _GRADED:
-        return (word[0], "d", 0), (word[1], "a", 1)
     for prefix in _PREFIXES:
         rest = word[len(prefix) :]
         if len(rest) >= (1 if prefix == "不" else 2) and word.startswith(prefix) and known(rest):
@@ -153,14 +134,6 @@ def word_parts(word: str, tag: str) -> tuple[tuple[str, str, int], ...]:
         rest = word[: -len(suffix)]
         if len(word) > 2 and word.endswith(suffix) and len(rest) > 1 and known(rest):
             return *word_parts(rest, tag_of(rest)), (suffix, "u", len(rest))
-    if (
-        len(word) == 3
-        and word[0] in _TAKES_OBJECT
-        and known(word[1:])
-        and tag_of(word[1:])[0] == "n"
-        and tag[:2] not in _NAME_TAGS
-    ):
-        return (word[0], "v", 0), (word[1:], tag_of(word[1:]), 1)
     if len(word) == 4 and known(word[:2]) and known(word[2:]):
         return (
             *word_parts(word[:2], tag_of(word[:2])),

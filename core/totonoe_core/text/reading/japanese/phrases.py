@@ -55,8 +55,6 @@ class _Parser(Reader):
                 self.at += 1
             elif tag in NOMINAL:
                 self._compound()
-            elif word.surface in ("ある", "或る") and self._is_article():
-                self.at += 1
             elif tag in (Tag.VERB, Tag.ADJECTIVE):
                 self.at += 1
                 self.predicate([word])
@@ -84,12 +82,6 @@ class _Parser(Reader):
                     self.leave(word)
                 self.at += 1
         return self.found
-
-    def _is_article(self) -> bool:
-        """Return whether this ある is that of ある人 and not a verb that has a subject."""
-        before = self.words[self.at - 1].tag if self.at else Tag.STOP
-        begins = before in (Tag.STOP, Tag.COMMA, Tag.BRACKET)
-        return begins and self.tag_at(self.at + 1) in NOMINAL
 
     # -- Things
 
