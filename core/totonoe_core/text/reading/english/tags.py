@@ -24,21 +24,24 @@ def tagged(text: str, values: Sequence[Value]) -> list[Token]:
     return tokens
 
 
+_EDGE = Token(0, 0, ".", ".")
+"""What stands before the first token and behind the last."""
+
+
 def _tag_open(tokens: list[Token]) -> None:
     """Tags the open classes from left to right, by what stands on either side."""
-    count = len(tokens)
     for at, token in enumerate(tokens):
-        if token.tag:
-            if token.form in _RETAGGED:
-                _retag_closed(tokens, at)
+        if token.tag and token.form not in _RETAGGED:
             continue
         forms = token.forms()
         if forms == "N":
             token.tag = "N"
             continue
-        before = _before(tokens, at)
-        following = tokens[at + 1] if at + 1 < count else None
-        token.tag = _open_tag(tokens, at, forms, before, following)
+        following = tokens[at + 1] if at + 1 < len(tokens) else _EDGE
+        if token.tag:
+            _retag_closed(tokens, at, following)
+            continue
+        token.tag = _open_tag(tokens, at, forms, following)
         if token.word is not None and (
             token.tag in "VGD" or (token.tag == "A" and "A" not in forms)
         ):
@@ -49,185 +52,105 @@ _RETAGGED = frozenset({"to", "that", "her", "like"})
 """Closed words whose tag depends on what stands beside them."""
 
 
-def _before(tokens: list[Token], at: int) -> Token | None:
-    """The token before, adverbs and negators passed over."""
+def _before(tokens: list[Token], at: int) -> Token:
+    """The token before, adverbs and negators passed over; at the start a full stop."""
     at -= 1
     while at >= 0 and tokens[at].tag in ("R", "-") and tokens[at].form != "no":
         at -= 1
-    return tokens[at] if at >= 0 else None
+    return tokens[at] if at >= 0 else _EDGE
 
 
-def _retag_closed(tokens: list[Token], at: int) -> None:
-    token = tokens[at]
-    following = tokens[at + 1] if at + 1 < len(tokens) else None
-    form = token.form
-    if (
-        token.tag == "P"
-        and form == "to"
-        and following is not None
-        and following.form in ("be", "have", "do")
-    ):
-        token.tag = "I"
-    elif token.tag == "P" and form == "to" and following is not None and not following.tag:
-        if "V" in following.forms():
-            previous = tokens[at - 1] if at else None
-            base = following.word is not None and following.form == following.lemma
-            noun_only = following.forms() == "N"
-            third = tokens[at + 2].form if at + 2 < len(tokens) else ""
-            ranges = previous is not None and previous.form == "from"
-            if base and not noun_only and not ranges and third != "of":
-                token.tag = "I"
-    elif form == "that":
-        if (
-            following is None
-            or following.tag in ("X", "V")
+def _retag_closed(tokens: list[Token], at: int, following: Token) -> None:
+    token, previous = tokens[at], tokens[at - 1] if at else _EDGE
+    if token.form == "to":
+        verb = following.form in ("be", "have", "do") or (
+            not following.tag and "V" in following.forms() and following.form == following.lemma
+        )
+        if verb and previous.form != "from":
+            token.tag = "I"
+    elif token.form == "that":
+        opens = (
+            following.tag in ("X", "V", ".")
             or "Z" in following.forms()
-            or (at and tokens[at - 1].tag in ("N", "M") and following.tag not in ("", "#"))
-            or (at and tokens[at - 1].lemma in closed.REPORTING)
-        ):
-            token.tag = "W"
-        else:
-            token.tag = "T"
-    elif form == "her":
-        owns = following is not None and (not following.tag or following.tag in "Q#MA")
-        token.tag = "$" if owns else "O"
-    elif form == "like" and token.tag == "P" and _likes(tokens, at, following):
-        token.tag = "V"
+            or (previous.tag in ("N", "M") and following.tag not in ("", "#"))
+            or previous.lemma in closed.REPORTING
+        )
+        token.tag = "W" if opens else "T"
+    elif token.form == "like":
+        before = _before(tokens, at)
+        helped = before.tag == "I" or (before.tag == "X" and before.form not in BE)
+        many = before.tag == "O" or (before.tag in "NM" and before_is_plural(tokens, at))
+        if helped or (many and not _verb_behind(tokens, at) and not _verb_ahead(tokens, at)):
+            token.tag = "V"
+    else:
+        token.tag = "$" if not following.tag or following.tag in "Q#MA" else "O"
 
 
-def _likes(tokens: list[Token], at: int, following: Token | None) -> bool:
-    """Whether "like" is the verb."""
+def _open_tag(tokens: list[Token], at: int, forms: str, following: Token) -> str:
     before = _before(tokens, at)
-    if before is None or following is None:
-        return False
-    if before.tag == "I" or (before.tag == "X" and before.form not in BE):
-        return True
-    if before.tag not in ("N", "M", "O") or _verb_behind(tokens, at):
-        return False
-    plural = before.tag == "O" or before_is_plural(tokens, at)
-    return plural and following.tag not in ("P", ".", ",") and not _verb_ahead(tokens, at)
-
-
-def _open_tag(
-    tokens: list[Token], at: int, forms: str, before: Token | None, following: Token | None
-) -> str:
-    previous = before.tag if before is not None else "."
-    if before is not None and before.form == "no":
+    previous, noun = before.tag, _may_be_noun(following)
+    if before.form == "no":
         previous = "T"
     elif previous == "#" and _names(tokens, at - 1):
         previous = "M"
-    if previous == "I" and "V" in forms:
+    be_or_have = before.form in BE or before.form in HAVE
+    if "V" in forms and (previous == "I" or (previous == "X" and not be_or_have)):
         return "V"
-    modal = (
-        before is not None and previous == "X" and before.form not in BE and before.form not in HAVE
-    )
-    if modal and "V" in forms:
-        return "V"
-    if forms == "R":
-        return "R"
-    if previous == "X" and before is not None and (before.form in BE or before.form in HAVE):
-        if "G" in forms:
-            return "G"
-        passive = before.form == "being" or (following is not None and following.form == "by")
-        if "D" in forms and ("A" not in forms or before.form in HAVE or passive):
-            return "D"
-        if "A" in forms:
-            return "A"
-        if "N" in forms:
-            return "N"
+    if previous == "X" and be_or_have:
+        passive = before.form in HAVE or before.form == "being" or following.form == "by"
+        for form in "GDA":
+            if form in forms and (form != "D" or "A" not in forms or passive):
+                return form
     if "G" in forms:
-        if previous in "T$'" and following is not None and _may_be_noun(following):
+        if noun and previous in "T$'AQ#":
             return "A"
-        if previous in "T$'" and (following is None or following.tag in ("P", ".", ",")):
-            return "N"
-        if previous in "AQ#" and following is not None and _may_be_noun(following):
-            return "A"
-        return "G"
+        return "N" if previous in "T$'" and following.tag in ("P", ".", ",") else "G"
     if "P" in forms:
         return "V"
     if "D" in forms and "V" not in forms:
         if previous in "T$'AQ#":
-            return "A" if following is not None and _may_be_noun(following) else "D"
-        if (
-            "A" in forms
-            and previous in ".,CP"
-            and following is not None
-            and _may_be_noun(following)
-        ):
-            return "A"
-        if (
-            previous in "C,.P"
-            and following is not None
-            and following.tag == ""
-            and _only_noun(following)
-        ):
-            return "A"
-        return "D"
+            return "A" if noun else "D"
+        only = not following.tag and following.forms() == "N"
+        return "A" if previous in ".,CP" and (only or ("A" in forms and noun)) else "D"
     if "A" in forms and "V" not in forms and "Z" not in forms:
-        third = tokens[at + 2] if at + 2 < len(tokens) else None
-        joined_to = following is not None and following.tag == "C" and third is not None
-        if joined_to and third is not None and "A" in third.forms() and not third.tag:
-            return "A"
-        if (
-            "N" in forms
-            and (following is None or not _may_be_noun(following))
-            and previous in "T$'AQ#NMP"
-        ):
-            return "N"
-        return "A"
+        return "N" if "N" in forms and not noun and previous in "T$'AQ#NMP" else "A"
     if "V" in forms or "Z" in forms:
         return _verb_or_noun(tokens, at, forms, previous, following)
-    if "R" in forms:
-        return "R"
-    return "N"
+    return "R" if "R" in forms else "N"
 
 
-def _verb_or_noun(
-    tokens: list[Token], at: int, forms: str, previous: str, following: Token | None
-) -> str:
+def _verb_or_noun(tokens: list[Token], at: int, forms: str, previous: str, following: Token) -> str:
     token = tokens[at]
     strong = token.word is not None and token.word.strong
-    adjective = "A" in forms
-    other = "A" if adjective and following is not None and _may_be_noun(following) else "N"
-    if adjective and "N" not in forms and other == "N":
-        other = "A"
-    if previous in "T$'AQ#P-" and not (previous == "Q" and strong) and previous != "-":
+    adjective = "A" in forms and (_may_be_noun(following) or "N" not in forms)
+    other = "A" if adjective else "N"
+    if previous in "T$'AQ#P" and not (previous == "Q" and strong):
         return other
     if previous == "O":
         return "V"
-    denies = following is not None and not following.tag and "G" in following.forms()
-    if denies and previous in ".S," and token.form in closed.GERUND_DENIERS:
-        return "V"  # "stop deleting it"
-    orders = following is not None and following.tag in ("T", "$", "O", "#")
-    if previous in ".S" or (previous == "," and (strong or (orders and "V" in forms))):
+    denies = token.form in closed.GERUND_DENIERS and "G" in following.forms()
+    begins = denies or following.tag in ("T", "$", "O", "#")
+    if previous in ".S" or (previous == "," and (strong or begins)):
         # a base form at the start orders; a plural or a bare noun opens a caption
-        if "Z" in forms and strong and previous == ",":
-            return "V"
         if previous == "." and token.form in closed.NUMBERED and _numbered(tokens, at):
             return "N"
-        if "V" in forms and (
-            strong or (following is not None and following.tag in ("T", "$", "O", "#"))
-        ):
-            return "V"
-        return other
-    if previous in "NM" and _verb_behind(tokens, at):
-        return other
+        verb = ("Z" in forms and previous == ",") or ("V" in forms and (strong or begins))
+        return "V" if verb else other
     if previous in "NM":
-        if "Z" in forms:
-            if strong or tokens[at - 1].tag in "M#":
-                return "V"
-            return "V" if not _verb_ahead(tokens, at) and _has_article(tokens, at) else "N"
-        plural = before_is_plural(tokens, at)
-        if strong and "V" in forms and (plural or tokens[at - 1].lemma in closed.PRONOUNS):
-            return "V"
-        if plural and not _verb_ahead(tokens, at):
-            return "V"
-        return other
-    if previous == "," and "Z" in forms and _relative_ends(tokens, at):
-        return "V"
-    if previous in "CWV" or previous == "-":
+        return "V" if _says(tokens, at, forms, strong) else other
+    if previous in "CWV-":
         return "V" if strong or _starts_phrase(following) else other
     return "V" if strong else other
+
+
+def _says(tokens: list[Token], at: int, forms: str, strong: bool) -> bool:
+    """Whether a word behind a noun is its verb."""
+    if _verb_behind(tokens, at):
+        return False
+    if "Z" in forms:
+        told = strong or tokens[at - 1].tag in "M#"
+        return told or (not _verb_ahead(tokens, at) and _has_article(tokens, at))
+    return before_is_plural(tokens, at) and (strong or not _verb_ahead(tokens, at))
 
 
 def _numbered(tokens: list[Token], at: int) -> bool:
@@ -235,7 +158,7 @@ def _numbered(tokens: list[Token], at: int) -> bool:
     if at + 2 >= len(tokens) or tokens[at + 1].value is None:
         return False
     third = tokens[at + 2]
-    return third.tag == "X" or (not third.tag and bool(set("ZDP") & set(third.forms())))
+    return third.tag == "X" or (not third.tag and not set("ZDP").isdisjoint(third.forms()))
 
 
 def is_plural(noun: Token) -> bool:
@@ -245,9 +168,8 @@ def is_plural(noun: Token) -> bool:
 
 def before_is_plural(tokens: list[Token], at: int) -> bool:
     previous = tokens[at - 1]
-    if at > 1 and tokens[at - 2].tag == "C":
-        return True
-    return is_plural(previous) or previous.form != previous.lemma or previous.lemma == "police"
+    joined = at > 1 and tokens[at - 2].tag == "C"
+    return joined or is_plural(previous) or previous.form != previous.lemma
 
 
 def _names(tokens: list[Token], at: int) -> bool:
@@ -266,11 +188,6 @@ def _has_article(tokens: list[Token], at: int) -> bool:
     while start > 0 and tokens[start - 1].tag in "NA#M":
         start -= 1
     return start == 0 or tokens[start - 1].tag in "T$Q',."
-
-
-def _relative_ends(tokens: list[Token], at: int) -> bool:
-    """Whether the comma before ends "..., which is new,"."""
-    return any(token.tag == "W" for token in tokens[max(0, at - 10) : at])
 
 
 def _verb_ahead(tokens: list[Token], at: int) -> bool:
@@ -296,9 +213,7 @@ def _verb_behind(tokens: list[Token], at: int) -> bool:
     return False
 
 
-def _starts_phrase(token: Token | None) -> bool:
-    if token is None:
-        return True
+def _starts_phrase(token: Token) -> bool:
     return token.tag in ("T", "$", "P", "#", "O", "Q", "M", ".", ",", "R", "I", "C", "S")
 
 
@@ -307,7 +222,3 @@ def _may_be_noun(token: Token) -> bool:
         return token.tag in ("M", "N", "#")
     forms = token.forms()
     return "N" in forms or "A" in forms
-
-
-def _only_noun(token: Token) -> bool:
-    return token.forms() == "N"

@@ -31,7 +31,7 @@ GROUPS: Groups = {
     "ending": numbers.ENDINGS,
     "amount": numbers.AMOUNTS,
     "behind": (
-        *quantities.BEHIND, *quantities.CJK_PARTS, *days.BEHIND, *quantities.CJK_BEHIND,
+        *quantities.CJK_PARTS, *days.BEHIND, *quantities.BEHIND,
     ),
     "unit": quantities.UNITS,
     "clock": days.CLOCKS,

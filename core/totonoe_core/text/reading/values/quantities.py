@@ -19,7 +19,7 @@ from totonoe_core.text.reading.values.rows import (
     row,
 )
 from totonoe_core.text.reading.values.units import Unit, number_key, per, quantity_key, span_key
-from totonoe_core.text.reading.values.words import ORDINAL_UNITS, longest
+from totonoe_core.text.reading.values.words import HAN, ORDINAL_UNITS, longest
 
 F = Fraction
 _NUMBER, _QUANTITY = PieceType.NUMBER, PieceType.QUANTITY
@@ -47,14 +47,6 @@ def rate_at(scan: Scan, unit: Unit, end: int) -> Measured:
     return per(unit, other), rate.end()
 
 
-def _degrees(_scan: Scan, _at: int, match: Match) -> Measured:
-    return (units.FAHRENHEIT if match[1][0] in "fF" else units.CELSIUS), match.end()
-
-
-def _percent(_scan: Scan, _at: int, match: Match) -> Measured:
-    return units.PERCENT, match.end()
-
-
 def _symbol(scan: Scan, at: int, match: Match) -> Measured | None:
     name = match[1]
     unit = units.SYMBOLS.get(name)
@@ -66,13 +58,21 @@ def _symbol(scan: Scan, at: int, match: Match) -> Measured | None:
 
 
 def _unit_word(scan: Scan, _at: int, match: Match) -> Measured | None:
-    unit = scan.words.units.get(match[2].lower())
-    if unit is None:
-        return None
-    if match[1]:
-        power = 2 if match[1][0] == "s" else 3
+    """Unit in one word or two: hours, per cent, degrees Celsius, square metres."""
+    first, second = match[1].lower(), (match[2] or "").lower()
+    known = scan.words.units
+    if second and (unit := known.get(first + second)) is not None:
+        return rate_at(scan, unit, match.end())
+    if first in _POWERS and (unit := known.get(second.strip())) is not None:
+        power = _POWERS[first]
         unit = Unit(unit.base + "²³"[power - 2], unit.factor**power)
-    return rate_at(scan, unit, match.end())
+        return rate_at(scan, unit, match.end())
+    if (unit := known.get(first)) is not None:
+        return rate_at(scan, unit, match.end(1))
+    return None
+
+
+_POWERS = {"square": 2, "cubic": 3}
 
 
 def _cjk_word(scan: Scan, _at: int, match: Match) -> Measured | None:
@@ -92,13 +92,10 @@ def _cjk_symbol(scan: Scan, _at: int, match: Match) -> Measured | None:
 
 
 UNITS: tuple[Row, ...] = (
-    row("degrees", "", re.compile(r" ?(?:degrees? |°)?(celsius|centigrade|fahrenheit)(?!\w)",
-                                  re.IGNORECASE), _degrees),
-    row("per cent", "", re.compile(r" (?:per cent|por ciento|por cento|pour cent|per cento)(?!\w)",
-                                   re.IGNORECASE), _percent),
     row("unit symbols", "", r"(?: {1,2}|-)?((?:US)?[$€£¥₩₹₽]|[%％‰]|[°℃℉][CF]?|"
         r"[^\W\d_]{1,5}[²³23]?(?:[·*]m)?)(?![\w])", _symbol),
-    row("unit words", "", r"(?: {1,2}|-)?((?:square|cubic) )?([^\W\d_]{1,20})(?![\w])", _unit_word),
+    row("unit words", "", r"(?: {1,2}|-)?([^\W\d_]{1,20})(?!\w)( [^\W\d_]{1,20}(?!\w))?",
+        _unit_word),
     row("unit words, CJK", "", " ?", _cjk_word, JZK),
     row("unit symbols, CJK", "", r" ?((?:US)?[$€£¥₩]|[%％‰]|[°℃℉][CF]?|"
         r"[A-Za-zµμΩ]{1,4}(?:/[a-z]{1,3})?[²³]?|[㎏㎞㎝㎜㎡])(?![A-Za-z0-9_])", _cjk_symbol, JZK),
@@ -110,14 +107,18 @@ UNITS: tuple[Row, ...] = (
 _COMPARED = re.compile(
     r" (?:faster|slower|more|less|as|larger|bigger|higher|smaller|better|the|cheaper|lower)(?!\w)"
 )
-_TO = re.compile(r" ?[-–—~〜～] ?| ([^\W\d_]{1,7}) ")
+_TO = re.compile(r" ?[-–—~〜～] ?| ([^\W\d_]{1,7}) |([到至])")
+_NO_LAST = re.compile(r"[-:]\d|[月号日](?!間)")
 # "Python 3.10" is no 3.1: a decimal after a name is a version.
 _DECIMAL = re.compile(r"\d{1,4}\.\d{1,4}(?![\w.]|,\d)", re.ASCII)
 _NAME_BEFORE = re.compile(r"(?:(?<!\w)[A-Z][\w+#]*|バージョン|版本|버전) ?\Z", re.ASCII)
 _BEFORE = re.compile(r"([^\W\d_]{1,12})[ -]\Z")
 _BEHIND = re.compile(r"(?: ([^\W\d_]{1,12}))?")
 _PARTY = re.compile("[ -]part(?:y|ies)")
-_MORE = re.compile(r"(?:,? (?:and |und |et |y |e )?|,|(?<=[a-z]))(?=[0-9])")
+_MORE = re.compile(
+    rf"(?:,? (?:and |und |et |y |e )?|,|(?<=[a-z\u3040-\ud7a3]))(?=[0-9])|(?<=\w) ?(?=[{HAN}])"
+)
+_PARTED = frozenset(("s", "month", "m", "kg", "CNY"))
 _TIMES = {"once": 1, "twice": 2, "thrice": 3}
 
 
@@ -163,29 +164,24 @@ def _figure(scan: Scan, at: int, _match: Match) -> Found | None:
 
 
 def _range(scan: Scan, at: int, number: Number, _match: Match) -> Found | None:
-    """Range from a number to a greater one: 3-5 days, 3 to 5, 10 % to 20 %."""
+    """Range from a number to a greater one: 3-5 days, 3 to 5, 10 % to 20 %, 3到5天."""
     text, first = scan.text, scan.unit(number.end)
     match = _TO.match(text, number.end if first is None else first[1])
     if match is None or number.key:
         return None
-    if match[1].lower() not in scan.words.to if match[1] else number.in_words:
+    word = match[1] or match[2]
+    if word.lower() not in scan.words.to if word else number.in_words:
         return None
     last = scan.number(match.end())
-    if last is None or last.ordinal or last.key or (not match[1] and last.value <= number.value):
+    if last is None or last.ordinal or last.key or (not word and last.value <= number.value):
         return None
-    if text[last.end : last.end + 1] in ("-", ":") and text[last.end + 1 : last.end + 2].isdigit():
+    if _NO_LAST.match(text, last.end) or scan.clock(match.end()) is not None:
         return None
-    return _between(at, number, last, first, scan.unit(last.end), last.end)
-
-
-def _between(
-    at: int, number: Number, last: Number,
-    first: Measured | None, second: Measured | None, end: int,
-) -> Found | None:  # fmt: skip
-    """The range between two numbers, with the unit of the second or of both."""
+    second = scan.unit(last.end)
     if first is not None and (second is None or second[0].base != first[0].base):
         return None
     if second is None:
+        end = last.end + len(longest(text, last.end, scan.words.counters) or "")
         return at, end, _NUMBER, f"{number_key(number.value)}..{number_key(last.value)}"
     unit = second[0]
     low = number.value * (first[0] if first is not None else unit).factor
@@ -194,24 +190,34 @@ def _between(
 
 
 def _quantity(scan: Scan, at: int, number: Number, _match: Match) -> Found | None:
+    """5 kg, 1 h 30 min, 1時間30分, 3天前, 60公里/小时."""
     measured = scan.unit(number.end)
     if measured is None:
         return None
     unit, end = measured
+    if ".." in number.key:
+        low, high = (number_key(F(digit) * unit.factor) for digit in number.key.split(".."))
+        return at, end, _QUANTITY, f"{low}..{high} {unit.base}"
     if number.key and not number.key.isdigit():
         return at, end, _QUANTITY, f"{number.key} {number_key(unit.factor)} {unit.base}"
     value, end = _more(scan, number.value * unit.factor + unit.offset, unit, end)
+    if (ago := AGO.match(scan.text, end)) is not None and unit.base in units.TIME_SPANS:
+        return at, ago.end(), PieceType.DATE, span_key(value, unit.base, ago_sign(ago))
+    if (rate := _CJK_RATE.match(scan.text, end)) is not None:
+        under = units.RATES[rate[1][0]]
+        key = f"{number_key(value / under.factor)} {unit.base}/{under.base}"
+        return at, rate.end(), _QUANTITY, key
     return at, end, _QUANTITY, f"{number_key(value)} {unit.base}"
 
 
 def _more(scan: Scan, value: Fraction, unit: Unit, end: int) -> tuple[Fraction, int]:
-    """Add the smaller parts of a quantity: 1 h 30 min, 5 feet 3 inches."""
-    if unit.base not in ("s", "month", "m", "kg") or unit.offset:
-        return value, end
-    for _ in range(3):
+    """Add a half or the smaller parts of a quantity: 1 h 30 min, 5 feet 3 inches, 两年半."""
+    for _ in range(3 if unit.base in _PARTED else 0):
+        if _HALF_MORE.match(scan.text, end) and unit.base in units.TIME_SPANS:
+            return value + unit.factor / 2, end + 1
         join = _MORE.match(scan.text, end)
         number = None if join is None else scan.number(join.end())
-        measured = None if number is None else scan.unit(number.end)
+        measured = None if number is None or number.key else scan.unit(number.end)
         if number is None or measured is None:
             break
         other, other_end = measured
@@ -219,6 +225,11 @@ def _more(scan: Scan, value: Fraction, unit: Unit, end: int) -> tuple[Fraction, 
             break
         value, end, unit = value + number.value * other.factor, other_end, other
     return value, end
+
+
+def ago_sign(match: Match) -> str:
+    """Sign of a day that is so much before or after."""
+    return "-" if (match[1] or match[2]) in ("前", "전") else "+"
 
 
 def _version(scan: Scan, at: int, number: Number, _match: Match) -> Found | None:
@@ -253,8 +264,6 @@ def _no_number(scan: Scan, at: int, end: int) -> bool:
 
 # --- Chinese, Japanese, Korean -----------------------------------------------------------------
 
-_CJK_TO = re.compile(r" ?[-–—~〜～] ?|到|至")
-_NO_LAST = re.compile("[月号-]")
 AGO = re.compile(r" ?(?:(?:以|之)?(前|后|後)|(전|후|뒤))(?!半)")
 _HALF_MORE = re.compile("[半반](?![分年月天日])")
 _CJK_RATE = re.compile(r"(?:每| ?/ ?|毎)(小时|秒钟?|分钟|時間?|分|秒|天|日|月|年)")
@@ -316,64 +325,6 @@ def _ordinal_before(scan: Scan, at: int, match: Match) -> Found | None:
     return at, end, _NUMBER, f"no.{number_key(number.value)}{unit}"
 
 
-def _cjk_range(scan: Scan, at: int, number: Number, _match: Match) -> Found | None:
-    text, ja, first = scan.text, scan.words.language == "ja", scan.unit(number.end)
-    middle = _CJK_TO.match(text, number.end if first is None else first[1])
-    last = None if middle is None else scan.number(middle.end())
-    if middle is None or last is None or last.key or last.value <= number.value:
-        return None
-    behind = text[last.end : last.end + 1]
-    clock = scan.clock(middle.end())
-    if clock or _NO_LAST.match(behind) or (behind == "日" and not ja):
-        return None
-    second = scan.unit(last.end)
-    if second is None and behind == "日":
-        second = units.DAY, last.end + 1
-    end = last.end + len(longest(text, last.end, scan.words.counters) or "")
-    return _between(at, number, last, first, second, end)
-
-
-def _cjk_quantity(scan: Scan, at: int, number: Number, _match: Match) -> Found | None:
-    measured = scan.unit(number.end)
-    if measured is None:
-        return None
-    unit, end = measured
-    if ".." in number.key:
-        low, high = (number_key(F(digit) * unit.factor) for digit in number.key.split(".."))
-        return at, end, _QUANTITY, f"{low}..{high} {unit.base}"
-    total, end = _cjk_more(scan, number.value * unit.factor + unit.offset, unit, end)
-    if (ago := AGO.match(scan.text, end)) is not None and unit.base in units.TIME_SPANS:
-        return at, ago.end(), PieceType.DATE, span_key(total, unit.base, ago_sign(ago))
-    if (rate := _CJK_RATE.match(scan.text, end)) is not None:
-        under = units.RATES[rate[1][0]]
-        key = f"{number_key(total / under.factor)} {unit.base}/{under.base}"
-        return at, rate.end(), _QUANTITY, key
-    return at, end, _QUANTITY, f"{number_key(total)} {unit.base}"
-
-
-def ago_sign(match: Match) -> str:
-    """Sign of a day that is so much before or after."""
-    return "-" if (match[1] or match[2]) in ("前", "전") else "+"
-
-
-def _cjk_more(scan: Scan, total: Fraction, unit: Unit, end: int) -> tuple[Fraction, int]:
-    """Add a half or the smaller parts of a quantity: 两年半, 1時間30分."""
-    text = scan.text
-    for _ in range(3):
-        if _HALF_MORE.match(text, end):
-            if unit.base in units.TIME_SPANS:
-                total, end = total + unit.factor / 2, end + 1
-            break
-        smaller = scan.number(end + text.startswith(" ", end))
-        other = None if smaller is None or smaller.key else scan.unit(smaller.end)
-        if smaller is None or other is None or other[0].base != unit.base or unit.offset:
-            break
-        if other[0].factor >= unit.factor:
-            break
-        total, end, unit = total + smaller.value * other[0].factor, other[1], other[0]
-    return total, end
-
-
 def _counted(scan: Scan, at: int, number: Number, match: Match) -> Found | None:
     counter = longest(scan.text, match.end(), scan.words.counters)
     behind = scan.text[number.end + 1 : number.end + 2]
@@ -393,30 +344,17 @@ def _cjk_number(scan: Scan, at: int, number: Number, _match: Match) -> Found | N
 
 
 def _half(scan: Scan, at: int, match: Match) -> Found | None:
-    """半小时, 半年, 半日: half of a span."""
-    text, end, zh = scan.text, match.end(), scan.words.language == "zh"
-    name = longest(text, end, scan.words.units)
-    if zh and text.startswith("个", end):
-        name = name or longest(text, end + 1, scan.words.units)
-        end += name is None or not name.startswith("个")
-    unit = scan.words.units.get(name or "")
-    if name == "日" or (name is None and text.startswith("日", end)):
-        name, unit = "日", units.DAY
-    if name is None and zh and text.startswith("月", end):
-        name, unit = "月", units.MONTH
-    if name is None or unit is None or unit.base not in units.TIME_SPANS:
+    """半小时, 半个月, 半日: half of a span."""
+    end = match.end()
+    measured = scan.unit(end) or (scan.unit(end + 1) if scan.text.startswith("个", end) else None)
+    if measured is None or measured[0].base not in units.TIME_SPANS:
         return None
-    return at, end + len(name), _QUANTITY, quantity_key(F(1, 2), unit)
-
-
-def _cjk_figure(scan: Scan, at: int, _match: Match) -> Found | None:
-    number = scan.number(at)
-    return None if number is None else scan.behind(at, number)
+    return at, measured[1], _QUANTITY, quantity_key(F(1, 2), measured[0])
 
 
 def _korean(scan: Scan, at: int, _match: Match) -> Found | None:
     """Native Korean numbers, which other words may hold: 셋."""
-    return None if at and "가" <= scan.text[at - 1] <= "힣" else _cjk_figure(scan, at, _match)
+    return None if at and "가" <= scan.text[at - 1] <= "힣" else _figure(scan, at, _match)
 
 
 def _korean_counted(scan: Scan, at: int, _match: Match) -> Found | None:
@@ -439,7 +377,7 @@ WORD_VALUES: tuple[Row, ...] = (
 )
 FIGURE_VALUES: tuple[Row, ...] = (
     row("ordinals in figures", "0 -", ALWAYS, _ordinal),
-    row("figures and what is behind", "0 - ½", ALWAYS, _figure),
+    row("figures and what is behind", "0 - ½", ALWAYS, _figure, ALL),
 )  # fmt: skip
 CJK_VALUES: tuple[Row, ...] = (
     row("of a hundred", "字", "百分之", _of_hundred, JZK),
@@ -447,24 +385,19 @@ CJK_VALUES: tuple[Row, ...] = (
     row("half a span", "字", "[半반]", _half, JZK),
     row("Korean numbers", "字", ALWAYS, _korean, "ko"),
     row("Korean numbers before a counter", "字", ALWAYS, _korean_counted, "ko"),
-    row("Han numerals and what is behind", "字", "(?!百分之)", _cjk_figure, "ja zh"),
-    row("figures and what is behind, CJK", "0 - ½", ALWAYS, _cjk_figure, JZK),
+    row("Han numerals and what is behind", "字", "(?!百分之)", _figure, "ja zh"),
 )
-BEHIND: tuple[Row, ...] = (
-    row("ranges", "", ALWAYS, _range),
-    row("quantities", "", ALWAYS, _quantity),
-)  # fmt: skip
 CJK_PARTS: tuple[Row, ...] = (
     row("parts", "", r" ?分(?:之|の) ?|분의 ?", _part, JZK),
     row("slashes, CJK", "", r"/([0-9]{1,2})(?![0-9/])", _slash, JZK),
 )
-CJK_BEHIND: tuple[Row, ...] = (
+BEHIND: tuple[Row, ...] = (
     row("ordinal endings, CJK", "",
         r"(?:(番|人|個|回|日|年|度|つ|週|枚|代|件|本|時間|か月|ヶ月)目|번째|番(?!線|号|組|地))目?",
         _ordinal_ending, JZK),
     row("ordinals with a number sign", "", "[号號]", _ordinal_number, JZK),
-    row("ranges, CJK", "", ALWAYS, _cjk_range, JZK),
-    row("quantities, CJK", "", ALWAYS, _cjk_quantity, JZK),
+    row("ranges", "", ALWAYS, _range, ALL),
+    row("quantities", "", ALWAYS, _quantity, ALL),
     row("counted things", "", " ?", _counted, JZK),
     row("decimals behind a name", "", ALWAYS, _version, ALL),
     row("bare numbers", "", ALWAYS, _number),

@@ -79,7 +79,7 @@ def unit_of(said: str) -> Unit:
 
 def units_in(lists: Grammar, heading: str) -> dict[str, Unit]:
     """Return the units under a heading by their words."""
-    return {word: unit_of(said) for word, said in lists.keys(heading).items()}
+    return {word.replace("_", " "): unit_of(said) for word, said in lists.keys(heading).items()}
 
 
 @cache
@@ -106,6 +106,5 @@ RATES = units_in(_ANY, "rates")
 """By the first character of a Chinese or Japanese word for a time span."""
 
 MINUTE, DAY, MONTH = Unit("s", F(60)), Unit("s", F(86400)), Unit("month")
-TIMES, PERCENT, CELSIUS = Unit("times"), Unit("%"), Unit("°C")
-FAHRENHEIT = SYMBOLS["°F"]
+TIMES = Unit("times")
 TIME_SPANS = frozenset({"s", "month"})
