@@ -45,6 +45,8 @@ _BULLET = re.compile(r"\s*(?:[-*•・▪>]+\s+|\d{1,2}(?:[.)．]\s+|、))")
 _HASHTAG = re.compile(r"(?<!\s)\s*#([\w-]{1,40})\s*\Z")
 _WORD = re.compile(r"\w")
 _WORDS = re.compile(r"[^\W\d_]+")
+_RUNS = re.compile(r"[^\W_]+")
+_LAST_CHARS = 48
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +58,9 @@ class _Wrappers:
     closings: re.Pattern[str]
     tags: re.Pattern[str]
     sorts: dict[str, int]
+    last_words: frozenset[str]
+    """Words with one of which a closing ends, which take less to look up; empty in languages
+    without spaces."""
 
 
 @kept(_SPANS_KEPT_CHARS)
@@ -125,6 +130,10 @@ def _end(text: str, start: int, end: int, wrappers: _Wrappers) -> int:
         known = wrappers.tags.fullmatch(word) is not None
         rest = text[start : match.start()]
         return match.start() if known or all(part in rest for part in named) else end
+    if wrappers.last_words:
+        runs = _RUNS.findall(text, max(start, end - _LAST_CHARS), end)
+        if runs and runs[-1] not in wrappers.last_words and not runs[-1].isdecimal():
+            return end
     match = wrappers.closings.search(text, tail, end)
     return match.start() if match else end
 
@@ -143,6 +152,10 @@ def _wrappers(language: str) -> _Wrappers | None:
         elif phrase:
             lists[section].append(phrase)
     spaced = language not in _UNSPACED
+    ends = (
+        phrase for section in _SECTIONS[:-1] if section != "openings" for phrase in lists[section]
+    )
+    last_words = frozenset(word for phrase in ends for word in _RUNS.findall(phrase))
     stop = r"(?!\w)" if spaced else ""
     labels, fillers, openings, closings = (
         "|".join(_pattern(phrase) for phrase in sorted(lists[section], key=len, reverse=True))
@@ -184,6 +197,7 @@ def _wrappers(language: str) -> _Wrappers | None:
             rf"|</(?:{label(labels)})>)[\s.!。！)）]*\Z"
         ),
         tags=re.compile(label(labels)),
+        last_words=last_words if spaced else frozenset(),
         sorts={word: at for at, line in enumerate(lists["sorts"]) for word in line.split()},
     )
 

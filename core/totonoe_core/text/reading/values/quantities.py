@@ -200,7 +200,7 @@ def _quantity(scan: Scan, at: int, number: Number, _match: Match) -> Found | Non
         return at, end, _QUANTITY, f"{low}..{high} {unit.base}"
     if number.key and not number.key.isdigit():
         return at, end, _QUANTITY, f"{number.key} {number_key(unit.factor)} {unit.base}"
-    value, end = _more(scan, number.value * unit.factor + unit.offset, unit, end)
+    value, end = _more(scan, unit.in_base(number.value), unit, end)
     if (ago := AGO.match(scan.text, end)) is not None and unit.base in units.TIME_SPANS:
         return at, ago.end(), PieceType.DATE, span_key(value, unit.base, ago_sign(ago))
     if (rate := _CJK_RATE.match(scan.text, end)) is not None:

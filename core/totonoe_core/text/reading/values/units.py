@@ -33,6 +33,12 @@ class Unit:
     factor: Fraction = _ONE
     offset: Fraction = _ZERO
 
+    def in_base(self, value: Fraction) -> Fraction:
+        """Return a value in the base unit."""
+        if self.factor != 1:
+            value = value * self.factor
+        return value + self.offset if self.offset else value
+
 
 def number_key(value: Fraction) -> str:
     """Canonical text of a number: decimal where it ends, else a fraction in lowest terms."""
@@ -55,7 +61,7 @@ def number_key(value: Fraction) -> str:
 
 def quantity_key(value: Fraction, unit: Unit) -> str:
     """Key of a value in a unit."""
-    return f"{number_key(value * unit.factor + unit.offset)} {unit.base}"
+    return f"{number_key(unit.in_base(value))} {unit.base}"
 
 
 def per(unit: Unit, other: Unit) -> Unit:
@@ -89,8 +95,7 @@ def words_of(language: str) -> dict[str, Unit]:
 
 
 _ANY = Grammar("any", "units")
-CURRENCIES = units_in(_ANY, "currency signs")
-SYMBOLS = units_in(_ANY, "symbols") | CURRENCIES
+SYMBOLS = units_in(_ANY, "symbols") | units_in(_ANY, "currency signs")
 _CASE_TELLS = _ANY.words("case tells")
 LOWER_SYMBOLS = {
     name.lower(): unit
@@ -105,6 +110,5 @@ CODES = _ANY.words("codes before an amount")
 RATES = units_in(_ANY, "rates")
 """By the first character of a Chinese or Japanese word for a time span."""
 
-MINUTE, DAY, MONTH = Unit("s", F(60)), Unit("s", F(86400)), Unit("month")
-TIMES = Unit("times")
+DAY, TIMES = Unit("s", F(86400)), Unit("times")
 TIME_SPANS = frozenset({"s", "month"})
