@@ -352,6 +352,10 @@ def _half(scan: Scan, at: int, match: Match) -> Found | None:
     return at, measured[1], _QUANTITY, quantity_key(F(1, 2), measured[0])
 
 
+def _half_of_all(_scan: Scan, at: int, match: Match) -> Found:
+    return at, match.end(), _NUMBER, "0.5"
+
+
 def _korean(scan: Scan, at: int, _match: Match) -> Found | None:
     """Native Korean numbers, which other words may hold: 셋."""
     return None if at and "가" <= scan.text[at - 1] <= "힣" else _figure(scan, at, _match)
@@ -382,6 +386,7 @@ FIGURE_VALUES: tuple[Row, ...] = (
 CJK_VALUES: tuple[Row, ...] = (
     row("of a hundred", "字", "百分之", _of_hundred, JZK),
     row("ordinals with their sign before", "字", "[第제]", _ordinal_before, JZK),
+    row("half of all", "字", "半分", _half_of_all, "ja"),
     row("half a span", "字", "[半반]", _half, JZK),
     row("Korean numbers", "字", ALWAYS, _korean, "ko"),
     row("Korean numbers before a counter", "字", ALWAYS, _korean_counted, "ko"),
