@@ -5,9 +5,10 @@
 A daemon starts on an empty directory and remembers four notes in English, then in Japanese,
 Chinese and German: the second restates the first, so that the language is read, and no pause is
 made for its word lists to load. A row says what the daemon's processes take: after the start,
-after each language, and after `--texts-count` English notes, when the caches are full. Each page
-counts once: what the processes hold for themselves, and of each mapped file the pages of the
-process that touched most of it. Other daemons, which share these files, change nothing.
+after each language and a pause, and after `--texts-count` English notes, when the caches are
+full. Each page counts once: what the processes hold for themselves, and of each mapped file the
+pages of the process that touched most of it. Other daemons, which share these files, change
+nothing.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ import numpy as np
 import totonoe
 from bench import common, material
 from bench.processes import BenchError, Daemon
+from totonoe_core.helper.serving import PAUSE_S
 
 NOTES = {
     "en": (
@@ -54,7 +56,8 @@ NOTES = {
         "Anna trinkt jeden Morgen Kaffee im Büro.",
     ),
 }
-SETTLE_S = 1.5
+SETTLE_S = PAUSE_S + 1.0
+"""Helpers give memory back after a pause."""
 _MAPPING = re.compile(r"[0-9a-f]+-[0-9a-f]+ (\S+) (\S+) \S+ \d+ *(.*)")
 
 
@@ -155,6 +158,7 @@ def run(options: argparse.Namespace) -> None:
         for _ in client.remember_many(texts):
             pass
         daemon.idle()
+        time.sleep(SETTLE_S)
         report.add(phase="many", n=len(texts), **said, **figures(daemon.pid))
 
 

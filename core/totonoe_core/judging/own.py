@@ -162,7 +162,7 @@ class OwnModel:
         options = onnxruntime.SessionOptions()
         # One core: the others are for writers and readers.
         options.intra_op_num_threads = options.inter_op_num_threads = 1
-        # An arena would keep what the largest batch took: 54 MB. It saves no time.
+        # An arena would keep what the largest batch took, 54 MB, for good. It saves no time.
         options.enable_cpu_mem_arena = False
         try:
             self._session = onnxruntime.InferenceSession(
