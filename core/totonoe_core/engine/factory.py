@@ -76,6 +76,15 @@ def compile_kernels() -> float:
     return time.perf_counter() - begin_s
 
 
+def prepare_words() -> float:
+    """Unpack the word lists that are not in the cache; return the seconds it took."""
+    begin_s = time.perf_counter()
+    from totonoe_core.text.reading.loading import prepare_all
+
+    prepare_all()
+    return time.perf_counter() - begin_s
+
+
 def _compile_beside() -> None:
     """Compile what is not in the cache in another process: a compiler leaves 200 MB behind.
 

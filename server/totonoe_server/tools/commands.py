@@ -108,16 +108,18 @@ def verify(
 
 
 def warm_up() -> None:
-    """Compile the kernels now, so that the first start of the daemon need not.
+    """Compile the kernels and unpack the word lists now, so that the daemon need not.
 
-    `make run` does this when it installs. A start compiles what is not in the cache, and logs it.
+    `make run` does this when it installs. A start compiles what is not in the cache, and logs it;
+    the first text of a language unpacks its list.
     """
-    from totonoe_core.engine.factory import compile_kernels, prepare_kernels
+    from totonoe_core.engine.factory import compile_kernels, prepare_kernels, prepare_words
     from totonoe_server.life import logs
 
     prepare_kernels()
     logs.configure("info", "console")
     typer.echo(f"The kernels are ready, after {compile_kernels():.1f} s.")
+    typer.echo(f"The word lists are ready, after {prepare_words():.1f} s.")
 
 
 def accept_loss(

@@ -53,6 +53,12 @@ def begin_for(text: str) -> threading.Thread | None:
     return thread
 
 
+def prepare_all() -> None:
+    """Make the files that the readers' word lists are mapped from, where the cache lacks them."""
+    for language, text in WARM_TEXTS.items():
+        read(text, language)
+
+
 def _load(language: str) -> None:
     try:
         read(WARM_TEXTS[language], language)
