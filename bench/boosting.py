@@ -96,9 +96,13 @@ class _Leaf:
 
 
 def fit(
-    rows: Float64, same: NDArray[np.bool_], weights: Float64, monotone: Sequence[int], by: Settings
-) -> Trees:
-    """Return trees whose sum is the log odds of `same`, up to a scale that calibration sets."""
+    rows: Float64, same: NDArray[np.bool_], weights: Float64, base: Float64,
+    monotone: Sequence[int], by: Settings,
+) -> Trees:  # fmt: skip
+    """Return trees whose sum is the log odds of `same`, up to a scale that calibration sets.
+
+    They add to `base`, the log odds that are known before.
+    """
     edges = [_edges(rows[:, at]) for at in range(rows.shape[1])]
     bins = np.empty(rows.shape, np.uint8)
     for at, cuts in enumerate(edges):
@@ -107,7 +111,7 @@ def fit(
     rng = np.random.default_rng(by.seed)
     signs = np.array(monotone, np.int64)
     made = Trees()
-    sums = np.full(len(rows), 0.0)
+    sums = base.copy()
     target = same.astype(np.float64)
     for _ in range(by.trees):
         p = 1.0 / (1.0 + np.exp(-sums))

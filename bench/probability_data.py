@@ -29,7 +29,7 @@ from totonoe_core.guard.features import JUDGE_NAMES, NAMES
 from totonoe_core.guard.probability import Slot
 from totonoe_core.guard.probe import LANGUAGES, probe_files
 from totonoe_core.guard.verdict import compare
-from totonoe_core.judging.cascade import is_open
+from totonoe_core.judging.cascade import is_open, may_refuse
 from totonoe_core.kernels.cosine import similarity64
 from totonoe_server.tools.quality.files import read_pairs, read_stream, rows
 from totonoe_server.tools.quality.rig import Rig
@@ -79,6 +79,8 @@ class Measured:
         By `features.NAMES`; NaN for equal words.
     open : bool
         The daemon's own judge may change what becomes of it.
+    refusable : bool
+        A judge that is certain may refuse it.
     judged : float64[m]
         By `features.JUDGE_NAMES`; NaN if no judge was asked, or none had an opinion.
     """
@@ -89,6 +91,7 @@ class Measured:
     verdict: Verdict
     hard: bool
     open: bool
+    refusable: bool
     placed: tuple[tuple[Finding, Slot], ...]
     judged: NDArray[np.float64] = field(
         default_factory=lambda: np.full(len(JUDGE_NAMES), np.nan), compare=False
@@ -255,6 +258,7 @@ def _measured(one: Example, vectors: Vectors, weights: Weights) -> Measured:
         verdict=found.judgement.verdict,
         hard=found.judgement.hard,
         open=is_open(found, found.judgement, one.b, one.a),
+        refusable=may_refuse(found, found.judgement),
         placed=found.placed,
     )
 

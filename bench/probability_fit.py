@@ -22,6 +22,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
+from itertools import compress
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -74,13 +75,38 @@ LIKELY_FROM = (0.3, 0.35, 0.4, 0.42, 0.45, 0.5, 0.6, 0.7)
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """Columns that trees see of pairs, as float64[pair, column].
+    """Columns that trees see of pairs, as float64[pair, column], and what the trees add to.
 
-    `monotone` is 1 for a column with which the sum may only rise, -1 to only fall, else 0.
+    Attributes
+    ----------
+    columns : callable
+    monotone : list of int
+        1 for a column with which the sum may only rise, -1 to only fall, else 0.
+    settings : boosting.Settings
+    base : callable
+        Returns the log odds, as float64[pair], that the trees add to.
+    grown : callable
+        Returns for which pairs, as bool[pair], there are trees. For others the base stands alone.
     """
 
     columns: Callable[[Sequence[Measured]], Float64]
     monotone: list[int]
+    settings: boosting.Settings = SETTINGS
+    base: Callable[[Sequence[Measured]], Float64] = lambda pairs: np.zeros(len(pairs))
+    grown: Callable[[Sequence[Measured]], NDArray[np.bool_]] = lambda pairs: np.ones(
+        len(pairs), np.bool_
+    )
+
+    def fit(self, pairs: Sequence[Measured]) -> Trees:
+        """Fit trees to those pairs that get trees."""
+        pairs = list(compress(pairs, self.grown(pairs)))
+        base = self.base(pairs)
+        return boosting.fit(self.columns(pairs), *labels(pairs), base, self.monotone, self.settings)
+
+    def sums(self, trees: Trees, pairs: Sequence[Measured]) -> Float64:
+        """Return the log odds of each pair, without a scale."""
+        added = np.where(self.grown(pairs), trees.sums(self.columns(pairs)), 0.0)
+        return np.asarray(self.base(pairs) + added)
 
 
 def with_cosine(pairs: Sequence[Measured]) -> Float64:
@@ -110,7 +136,7 @@ class Fitted:
     def probabilities(self, pairs: Sequence[Measured]) -> Float64:
         """Return the probability of each pair; 1 for equal words."""
         offsets = np.array([self.offsets[language_of(pair)] for pair in pairs])
-        odds = self.slope * self.trees.sums(self.view.columns(pairs)) + offsets
+        odds = self.slope * self.view.sums(self.trees, pairs) + offsets
         return np.where([pair.equal for pair in pairs], 1.0, logistic(odds))
 
 
@@ -132,11 +158,6 @@ def weight_of(pair: Measured) -> float:
 # -- Fitting
 
 
-def fitted_trees(pairs: Sequence[Measured], view: View) -> Trees:
-    """Fit trees to pairs."""
-    return boosting.fit(view.columns(pairs), *labels(pairs), view.monotone, SETTINGS)
-
-
 def labels(pairs: Sequence[Measured]) -> tuple[NDArray[np.bool_], Float64]:
     """Return whether each pair says the same, and its weight."""
     return (
@@ -154,12 +175,11 @@ def fold_of(pair: Measured) -> int:
 def out_of_fold(pairs: Sequence[Measured], view: View) -> Float64:
     """Return for each pair the sum of trees that saw none of its group."""
     folds = np.array([fold_of(pair) for pair in pairs])
-    seen, (same, weights) = view.columns(pairs), labels(pairs)
     sums = np.zeros(len(pairs))
     for fold in range(FOLDS):
-        rest = folds != fold
-        trees = boosting.fit(seen[rest], same[rest], weights[rest], view.monotone, SETTINGS)
-        sums[~rest] = trees.sums(seen[~rest])
+        inside = folds == fold
+        trees = view.fit(list(compress(pairs, ~inside)))
+        sums[inside] = view.sums(trees, list(compress(pairs, inside)))
     return sums
 
 
@@ -189,12 +209,12 @@ def offset_of(odds: Float64, expected_share: float) -> float:
 
 def fitted(pairs: Sequence[Measured], streams: dict[str, list[Nominated]], view: View) -> Fitted:
     """Fit trees, slope and offsets."""
-    trees = fitted_trees(pairs, view)
+    trees = view.fit(pairs)
     slope = slope_of(out_of_fold(pairs, view), *labels(pairs))
     offsets = {}
     for language in ("en", "ja", "zh"):
         stream = [one.measured for one in streams[f"stream_{language}"] if one.counts]
-        odds, (same, _) = slope * trees.sums(view.columns(stream)), labels(stream)
+        odds, (same, _) = slope * view.sums(trees, stream), labels(stream)
         offsets[language] = offset_of(odds, float(same.mean()))
     offsets[""] = float(np.mean(list(offsets.values())))
     return Fitted(view, trees, slope, offsets)
@@ -302,7 +322,7 @@ def left_out(report: common.Report, pairs: Sequence[Measured]) -> None:
             continue
         rest = [pair for pair in pairs if pair.example.source != source]
         held = [pair for pair in pairs if pair.example.source == source]
-        sums = fitted_trees(rest, WITH_COSINE).sums(with_cosine(held))
+        sums = WITH_COSINE.sums(WITH_COSINE.fit(rest), held)
         same, _ = labels(held)
         report.add(part="left_out", texts=source, n=len(held), auc=auc(sums, same))
 

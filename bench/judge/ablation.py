@@ -37,7 +37,7 @@ from totonoe_core.domain.records import Evidence, Finding, ModelIdentity
 from totonoe_core.embedding import EmbedderSettings
 from totonoe_core.guard import traits, verdict
 from totonoe_core.guard.features import JUDGE_NAMES, NAMES
-from totonoe_core.judging.own import SHIPPED, Manifest
+from totonoe_core.judging.own import SHIPPED
 from totonoe_core.text.reading import read as reading
 from totonoe_core.text.reading.language import common_language
 from totonoe_core.text.reading.model import Piece, Reading
@@ -298,9 +298,9 @@ class Bench:
 
     def with_opinions(self, pairs: Sequence[Measured]) -> list[Measured]:
         """Return all pairs; those that are open with what the judge says of them."""
-        manifest: Manifest = self._opinions.manifest
-        heard = iter(judged(pairs, self._opinions, manifest))
-        return [next(heard) if one.open else one for one in pairs]
+        heard = judged(pairs, self._opinions, self._opinions.manifest)
+        of_example = {id(one.example): one for one in heard}
+        return [of_example.get(id(one.example), one) for one in pairs]
 
     def row(self, switch: Switch) -> common.Row:
         """Return the figures without a part."""
@@ -309,7 +309,7 @@ class Bench:
         guard, both = _view(fit.WITH_COSINE, columns), _view(WITH_JUDGE, columns)
         fitted = [one for one in sets.fitted if not one.equal]
         open_ones = judged(fitted, self._opinions, self._opinions.manifest)
-        alone, together = fit.fitted_trees(fitted, guard), fit.fitted_trees(open_ones, both)
+        alone, together = guard.fit(fitted), both.fit(open_ones)
         published = self.with_opinions(sets.published)
         before, after = (
             _odds(published, guard, alone),
@@ -372,10 +372,10 @@ def _odds(
     alone: boosting.Trees | None = None, guard: fit.View | None = None,
 ) -> Float64:  # fmt: skip
     """Return the log odds of each pair; those without an opinion are the guard's."""
-    sums = trees.sums(view.columns(pairs))
+    sums = view.sums(trees, pairs)
     if alone is not None and guard is not None:
         unheard = np.array([bool(np.isnan(one.judged[0])) for one in pairs])
-        sums = np.where(unheard, alone.sums(guard.columns(pairs)), sums)
+        sums = np.where(unheard, guard.sums(alone, pairs), sums)
     sums = np.where([one.hard for one in pairs], -_SURE, sums)
     return np.where([one.equal or one.refused for one in pairs], _SURE, sums)
 

@@ -260,14 +260,22 @@ def streams(
         both = [_refused(one, p) for one, p in zip(both, after.tolist(), strict=True)]
         for by, pairs, p in (("guard", stream, before), ("both", both, after)):
             row = fit.questions(count, pairs, p, POLICY.likely_from)
+            refusing = [
+                one.worth == "same"
+                for one, at in zip(pairs, p.tolist(), strict=True)
+                if one.measured.refused and at >= POLICY.likely_from and one.worth != "unscored"
+            ]
+            row |= {
+                "n_refusing": len(refusing),
+                "refusing_right": share(sum(refusing), len(refusing)),
+            }
             report.add(part="streams", texts=name, by=by, n_open=len(heard), **row)
 
 
 def _refused(one: data.Nominated, probability: float) -> data.Nominated:
-    """Return the pair, refused if the judge is certain."""
+    """Return the pair, refused if the judge is certain and may refuse it."""
     certain = POLICY.certain_from is not None and probability >= POLICY.certain_from
-    certain = certain and bool(one.measured.judged[_SAME] >= 0.5)
-    if not certain:
+    if not (certain and one.measured.refusable and one.measured.judged[_SAME] >= 0.5):
         return one
     return replace(one, measured=replace(one.measured, verdict=Verdict.DUPLICATE))
 

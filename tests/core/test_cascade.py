@@ -18,7 +18,9 @@ from totonoe_core.base import limits
 from totonoe_core.domain.memories import Remember
 from totonoe_core.domain.policy import Action
 from totonoe_core.domain.records import Finding, LinkType, Method, Verdict
+from totonoe_core.domain.shipped import WEIGHTS
 from totonoe_core.guard import features, probability
+from totonoe_core.guard.verdict import compare
 from totonoe_core.judging import Opinion, Pair, Relation, cascade
 from totonoe_core.judging.protocol import JudgeFailed
 
@@ -206,8 +208,8 @@ def test_other_payload_is_kept_whatever_the_judge_says(tmp_path: Path) -> None:
 
 RESTATED = [
     f"{start} {end}"
-    for start in ("Next door", "Close by", "Over there", "On the left", "Behind the wall", "Here",
-                  "In that house", "Down the road")
+    for start in ("Next door", "Close by", "Over there", "On the left", "Behind the wall",
+                  "Upstairs", "In that house", "Down the road")
     for end in ("lives a noisy animal", "something barks all day", "a hound makes a racket",
                 "they keep a boisterous pet")
 ]  # fmt: skip
@@ -261,6 +263,22 @@ def test_probability_is_of_the_features_and_of_the_judge() -> None:
     assert 0.0 < unlikely < likely < 1.0
     seen[features.NAMES.index("digits_differ")] = 2.0
     assert probability.same_probability_judged(seen, rows[0]) <= likely
+
+
+@pytest.mark.parametrize(
+    ("own", "other", "may"),
+    [
+        (AGAIN, SAID, True),
+        ("Where is the noisy hound?", "Where does the loud dog live?", False),
+        ("Review: the neighbour has a loud dog", SAID, False),
+        (SAID, "The neighbour has a loud dog called Rex", False),
+    ],
+)
+def test_no_judge_refuses_a_question_or_what_only_adds_words(
+    own: str, other: str, may: bool
+) -> None:
+    compared = compare(own, other, 0.9, WEIGHTS)
+    assert cascade.may_refuse(compared, compared.judgement) is may
 
 
 def test_features_of_a_judge_do_not_depend_on_the_order_of_the_texts() -> None:

@@ -23,16 +23,17 @@ from totonoe_core.domain.records import (
 
 LIKELY_FROM = 0.45
 """Default of `GuardPolicy.likely_from`. It belongs to the fit of `same_probability`."""
-SHOWN_FROM = 0.25
+SHOWN_FROM = 0.2
 """Default of `GuardPolicy.shown_from`. It belongs to the fit of `same_probability` as well.
 
-From it on about a fifth of the look-alikes kept aside are shown: `python -m bench.shown` measures
-the value anew (docs/quality.md).
+From it on a sixth of the look-alikes kept aside are refused, asked about or shown with a judge, a
+quarter to a third without one (docs/quality.md).
 """
-CERTAIN_FROM = 0.87
+CERTAIN_FROM = 0.82
 """Default of `GuardPolicy.certain_from`. It belongs to the fit of `same_probability` with a judge.
 
-From it on no look-alike of five streams is lost (`make judge-figures`; docs/quality.md).
+From it on no look-alike of five streams is lost, and of those of the groups kept aside for tuning
+one or two in a thousand (`make judge-figures`; docs/quality.md).
 """
 
 

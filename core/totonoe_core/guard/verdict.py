@@ -71,6 +71,8 @@ class Comparison:
         By `features.NAMES`; `None` for equal text or words.
     whole_sentences : bool
         One text has all sentences of the other, and more.
+    asks : bool
+        One of the stretches that differ asks something.
     """
 
     judgement: Judgement
@@ -78,6 +80,7 @@ class Comparison:
     placed: tuple[tuple[Finding, Slot], ...] = ()
     pair_features: NDArray[np.float64] | None = field(default=None, compare=False, repr=False)
     whole_sentences: bool = False
+    asks: bool = False
 
     def separate(self) -> Comparison:
         """Return the same with the finding that what one text leaves out restricts nothing."""
@@ -275,6 +278,9 @@ def _compare_texts(
         readings,
     )
     differing = () if readings is None else placed(readings)
+    asks = readings is not None and any(
+        side.reading.asks for side in (readings.own, readings.other)
+    )
     verdict, evidence = found.verdict, tuple(found.evidence)
     if mirrored:
         verdict = _MIRRORED_VERDICTS.get(verdict, verdict)
@@ -283,7 +289,7 @@ def _compare_texts(
     if verdict is not Verdict.DUPLICATE and not hard:
         hard = words_exchanged(rest.own_text, rest.other_text)
     judgement = Judgement(verdict, same_probability(seen), evidence, hard)
-    return Comparison(judgement, found.features, differing, seen, found.whole_sentences)
+    return Comparison(judgement, found.features, differing, seen, found.whole_sentences, asks)
 
 
 def _compare_rest(

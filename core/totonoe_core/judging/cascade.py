@@ -2,7 +2,8 @@
 
 equal text, equal words          refused before
 a hard difference                never overruled; put to the judge only for whether it replaces
-a doubtful difference            never refused; for the rest the judge decides
+a doubtful difference            never refused, nor a question, nor what only adds words; for the
+                                 rest the judge decides
 the judge                        certain: refused; else its relation is the verdict
 the caller                       asked about what is likely
 """
@@ -40,6 +41,7 @@ Of such pairs of topics kept aside 97 of a hundred are labelled so (`make judge-
 """
 _DENIALS = frozenset({Finding.POLARITY, Finding.OPPOSITE})
 _CERTAIN = NAMES.index("certain")
+_OWN_WORDS = [NAMES.index("words_only_fewer"), NAMES.index("words_only_more")]
 _DIGITS = [NAMES.index("digits_differ"), NAMES.index("digits_one_sided")]
 
 
@@ -127,10 +129,27 @@ def judged_by(pair: Open, opinion: Opinion, policy: GuardPolicy) -> Judgement:
         same_probability=probability_with(pair.compared, opinion),
         evidence=(name, *before.evidence)[: limits.EVIDENCE_MAX],
     )
-    same = opinion.relation is Relation.SAME and not is_doubtful(pair.compared.placed)
-    if same and policy.is_certain(found) and not _may_hide_a_value(pair.compared, before):
+    same = opinion.relation is Relation.SAME and may_refuse(pair.compared, before)
+    if same and policy.is_certain(found):
         return replace(found, verdict=Verdict.DUPLICATE)
     return found
+
+
+def may_refuse(compared: Comparison, judgement: Judgement) -> bool:
+    """Return whether a judge that is certain may refuse a pair.
+
+    Not if a difference may be one of meaning, or may be unknown since the texts were not read for
+    certain: then the same digits must stand in both. Not if one text only adds words ("Review: the
+    parser"), which may say more; nor a question, which is no statement that could be the same; nor
+    against the readings.
+    """
+    seen = compared.pair_features
+    if seen is None or is_doubtful(compared.placed) or judgement.over_budget or compared.asks:
+        return False
+    if seen[_OWN_WORDS].min() == 0.0:
+        return False
+    # NaN if there are no readings.
+    return bool(seen[_CERTAIN] == 1.0 or not (seen[_DIGITS] != 0.0).any())
 
 
 def _verdict(before: Judgement, relation: Relation) -> Verdict:
@@ -158,15 +177,3 @@ def probability_with(compared: Comparison, opinion: Opinion) -> float:
     if seen is None:
         return opinion.same
     return same_probability_judged(seen, judged(opinion.same, opinion.relations))
-
-
-def _may_hide_a_value(compared: Comparison, judgement: Judgement) -> bool:
-    """Return whether a hard difference may be unknown, since the texts were not read for certain.
-
-    Then the same digits must stand in both.
-    """
-    seen = compared.pair_features
-    if judgement.over_budget or seen is None:
-        return True
-    # NaN if there are no readings.
-    return seen[_CERTAIN] != 1.0 and bool((seen[_DIGITS] != 0.0).any())
