@@ -18,6 +18,7 @@ from totonoe_core.base.errors import Corruption, NotFound
 from totonoe_core.store.postgres.reader import Rows
 from totonoe_core.store.postgres.session import Session
 from totonoe_core.store.records import Loss, Place, Reply
+from totonoe_core.store.tables import sql
 from totonoe_core.store.tables.purge import PurgedRows
 from totonoe_core.store.tables.writes import Writes
 
@@ -35,10 +36,6 @@ _KEPT = (
     "SELECT r.agent_id, r.operation_id FROM unnest(?, ?) asked (agent_id, operation_id) "
     "JOIN reply r ON r.uid = $1 "
     "AND r.agent_id = asked.agent_id AND r.operation_id = asked.operation_id"
-)
-_BUMP = (
-    "UPDATE collection SET revision = (SELECT coalesce(max(revision), 0) "
-    "FROM operation WHERE uid = $1) WHERE uid = $1"
 )
 
 
@@ -63,6 +60,10 @@ class CollectionFile(Writes):
 
     rows: Rows
     _session: Session
+    _put_operation = (
+        "WITH newest AS (UPDATE collection SET revision = $2 WHERE uid = $1) "
+        + sql.insert("operation", sql.OPERATION_COLUMNS)
+    )
 
     def __init__(
         self, session: Session, place: Place, tell: Callable[[], None] | None = None
@@ -75,7 +76,6 @@ class CollectionFile(Writes):
         """Newest revision when the lock was given; `None` while it is not held."""
         self._own: int | None = None
         """Revision up to which `_superseded` holds; `None` if that is not known."""
-        self._bumped = False
         self._not_kept: set[tuple[str, str]] = set()
         """Agent and operation id of answers that surely are not kept."""
 
@@ -107,8 +107,6 @@ class CollectionFile(Writes):
         try:
             self._begin(asked)
             yield
-            if self._bumped:
-                session.write(_BUMP)
             session.end("COMMIT")
             if self._tell is not None:
                 self._tell()
@@ -154,7 +152,6 @@ class CollectionFile(Writes):
                 self._session.end("ROLLBACK")
 
     def _begin(self, asked: Collection[tuple[str, str]]) -> None:
-        self._bumped = False
         self._session.begin()
         for setting in _PATIENCE:
             self._session.write(setting)
@@ -184,7 +181,6 @@ class CollectionFile(Writes):
         return super().newest_revision() if self._locked is None else self._locked
 
     def put_operation(self, revision: int, *told: Any, **more: Any) -> None:
-        self._bumped = True
         self._own = None if self._own is None else revision
         super().put_operation(revision, *told, **more)
 

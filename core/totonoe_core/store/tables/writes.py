@@ -23,7 +23,6 @@ _ADD_MEMORY = sql.insert("memory", rows.MEMORY_COLUMNS)
 _PUT_LINK = sql.upsert("link", sql.LINK_COLUMNS, _LINK_KEY)
 _PUT_DISMISSAL = sql.upsert("dismissal", rows.DISMISSAL_COLUMNS, "a, b")
 _PUT_IMAGE = sql.insert("image", sql.IMAGE_COLUMNS) + " ON CONFLICT DO NOTHING"
-_PUT_OPERATION = sql.insert("operation", sql.OPERATION_COLUMNS)
 _PUT_EPISODE = sql.insert("episode", rows.EPISODE_COLUMNS)
 _PUT_REPLY = sql.insert("reply", sql.REPLY_COLUMNS)
 _DELETE_LINK = "DELETE FROM link WHERE uid = $1 AND source = ? AND target = ? AND type = ?"
@@ -36,6 +35,8 @@ class Writes:
 
     Methods without a text of their own: see `seam.CollectionFile`.
     """
+
+    _put_operation = sql.insert("operation", sql.OPERATION_COLUMNS)
 
     def __init__(self, session: Session, path: Path, found: Rows, purge: PurgedRows) -> None:
         self._session = session
@@ -113,7 +114,7 @@ class Writes:
         undoes: int | None = None,
     ) -> None:
         columns = (revision, operation_id, agent_id, kind, reason, touched.dumps(), time_us, undoes)
-        self._session.write(_PUT_OPERATION, rows.seal(columns))
+        self._session.write(self._put_operation, rows.seal(columns))
 
     def put_episode(self, episode: Episode) -> None:
         self._session.write(_PUT_EPISODE, rows.episode_row(episode))
