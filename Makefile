@@ -9,7 +9,7 @@
 #   make bench-kernels | bench-filtered | bench-guard | bench-history | bench-load | bench-peers |
 #     bench-startup | bench-embedding | bench-quality | bench-consolidate | bench-collections |
 #     bench-transfer | bench-hard | bench-held | bench-mutations | bench-idle | bench-memory |
-#     bench-recall | bench-scale | bench-transport [ARGS="..."]
+#     bench-recall | bench-scale | bench-stores | bench-transport [ARGS="..."]
 #   make lint | format | proto | examples | soak | soak-load | clean
 #   make judge-base | judge-edits | judge-train | judge-eval | judge-export | judge-fit |
 #     judge-figures | judge-nominate | judge-ablation
@@ -136,7 +136,7 @@ endif
 BENCHES := bench-kernels bench-filtered bench-guard bench-history bench-load bench-peers \
 	bench-startup bench-embedding bench-quality bench-consolidate bench-collections bench-transfer \
 	bench-hard bench-held bench-mutations bench-idle bench-memory bench-recall bench-scale \
-	bench-transport
+	bench-stores bench-transport
 .PHONY: $(BENCHES)
 $(BENCHES): bench-%: $(VENV)/.server
 	$(BIN)/python -m bench.$* $(ARGS)

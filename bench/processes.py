@@ -15,6 +15,7 @@ from types import TracebackType
 from typing import Any, Self
 
 import totonoe
+from totonoe_core.base.prepared import cache_places
 from totonoe_server.tools.demo import processes as demo
 from totonoe_server.tools.demo.processes import spawn
 
@@ -35,6 +36,8 @@ end = partial(demo.end, limit_s=STOP_LIMIT_S)
 class Daemon:
     """`python -m totonoe_server` on a data directory and a port that the system chooses.
 
+    With the address of a database as `store`, the directory holds what is derived from it.
+
     Attributes
     ----------
     address : str
@@ -44,13 +47,18 @@ class Daemon:
         `time.perf_counter()` when it was started.
     """
 
-    def __init__(self, data_dir: Path, *, embedder: str = "none", judge: str = "") -> None:
+    def __init__(
+        self, data_dir: Path, *, embedder: str = "none", judge: str = "", store: str = ""
+    ) -> None:
         self.begun_s = time.perf_counter()
         self._log = data_dir.parent / f"{data_dir.name}.log"
         command = [sys.executable, "-m", "totonoe_server", "--address", "127.0.0.1:0"]
-        command += ["--data-dir", str(data_dir), "--embedder", embedder]
+        command += ["--store", store] if store else ["--data-dir", str(data_dir)]
+        command += ["--embedder", embedder]
         command += ["--judge", judge] if judge else []
         command += ["--log-format", "json", "--log-level", "info"]
+        if store:
+            command = ["env", f"XDG_CACHE_HOME={_cache_at(data_dir)}", *command]
         with self._log.open("wb") as stderr:
             self._process = spawn(command, stdin=subprocess.DEVNULL, stderr=stderr)
         self.pid = self._process.pid
@@ -106,6 +114,16 @@ class Daemon:
         traceback: TracebackType | None,
     ) -> None:
         end(self._process)
+
+
+def _cache_at(directory: Path) -> Path:
+    """A directory for derived files which shares the compiled kernels with this user's own."""
+    place = directory / "totonoe"
+    place.mkdir(mode=0o700, parents=True, exist_ok=True)
+    for own in cache_places()[0].glob("*"):
+        if own.name != "stores" and not (place / own.name).exists():
+            (place / own.name).symlink_to(own)
+    return directory
 
 
 class Crew:

@@ -48,10 +48,15 @@ COMMANDS = (
 )
 
 
-def start(data_dir: Path, embedder: str, seed: int, collection: str) -> dict[str, Any]:
+def start(
+    data_dir: Path, embedder: str, seed: int, collection: str, *, database: str = ""
+) -> dict[str, Any]:
     """Starts, asks, waits until the background work is done, stops."""
     query = material.Space(seed, DIMENSION).draw(np.random.default_rng(seed), 1)[0]
-    with Daemon(data_dir, embedder=embedder) as daemon, daemon.client(timeout_s=WAIT_S) as client:
+    with (
+        Daemon(data_dir, embedder=embedder, store=database) as daemon,
+        daemon.client(timeout_s=WAIT_S) as client,
+    ):
         if not client.health():
             raise BenchError("ready, but not serving")
         serving_s = time.perf_counter() - daemon.begun_s

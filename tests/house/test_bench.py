@@ -106,6 +106,14 @@ BENCHES: dict[str, tuple[list[str], set[str]]] = {
         ["--stored", "20", "--dimension", "8", "--ops", "2"],
         {"phase", "n", "dimension"},
     ),
+    "stores": (
+        # The other parts only start more daemons.
+        [
+            *("--parts", "remember,recall,catch_up", "--stored", "20", "--clients", "2"),
+            *("--ops", "6", "--limit-s", "0.3", "--judge", "none", "--texts", "NOTES"),
+        ],
+        {"part", "store", "n", "clients", "ops"},
+    ),
     "transport": (
         ["--clients", "1", "--limit-s", "0.2", "--rounds", "1"],
         {"clients", "mode", "server_cpu_ms_per_op", "echo_cpu_ms_per_op", "echo_ratio"},
