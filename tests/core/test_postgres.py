@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 import threading
 from collections.abc import Callable, Iterator
@@ -117,23 +118,28 @@ def test_commits_of_a_burst_are_told_in_one_notice_behind_the_last(
     daemons: list[Store], url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     one, _ = daemons
-    one.save("so that the collection is open")
-    one.save("and the chores behind the first batch are done")
-    go_on, pauses = threading.Event(), []
+    standing, go_on, pauses = threading.Event(), threading.Event(), []
 
     def stand_still(seconds: float) -> None:
         pauses.append(seconds)
+        standing.set()
         go_on.wait(wait_s())
 
+    def stands() -> bool:
+        one.save(f"note {next(numbers)} of before")
+        return standing.is_set()
+
+    monkeypatch.setattr(notices, "time", SimpleNamespace(sleep=stand_still))
+    numbers = itertools.count()
+    wait_until(stands)
     with psycopg.connect(url, autocommit=True) as listener:
         listener.execute("LISTEN totonoe")
-        monkeypatch.setattr(notices, "time", SimpleNamespace(sleep=stand_still))
         for number in range(20):
             one.save(f"note {number} of a burst")
         go_on.set()
         (heard,) = listener.notifies(timeout=wait_s(), stop_after=1)
         (count,) = listener.execute("SELECT count(*) FROM memory").fetchone()
-        assert count == 22, "all is there by then"
+        assert count == next(numbers) + 20, "all is there by then"
         listener.execute("SELECT pg_notify('totonoe', 'the end')")
         (behind,) = listener.notifies(timeout=wait_s(), stop_after=1)
     assert heard.payload == state_of(one).file._session.uid

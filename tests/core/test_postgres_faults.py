@@ -193,6 +193,32 @@ def test_batch_that_the_server_finds_too_long_is_unavailable_and_leaves_nothing(
     assert again.results[0].saved and not again.replayed, "nothing of it had been stored"
 
 
+def test_daemon_that_stands_still_right_behind_the_lock_holds_nobody_up(
+    daemon: Store, wired: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What it had not sent yet may be what the server waits for before it looks at the time."""
+    still, between = wired
+    monkeypatch.setattr(collection_file, "_PATIENCE", IMPATIENT)
+    between.go_on.clear()
+    between.wanted = b"FOR UPDATE"
+    with ThreadPoolExecutor(1) as pool:
+        future = pool.submit(still.apply, remember(TEXT), operation_id="op-still")
+        wait_until(lambda: not between.wanted)
+
+        def other_saves() -> bool:
+            try:
+                return bool(daemon.save("the door is blue"))
+            except Unavailable:
+                return False
+
+        try:
+            wait_until(other_saves)
+        finally:
+            between.go_on.set()
+        with pytest.raises(Unavailable):
+            future.result(wait_s())
+
+
 @contextmanager
 def refusing(url: str, code: str, what: str = "true") -> Iterator[None]:
     """Let the server refuse new memories with an error code, where a condition holds."""

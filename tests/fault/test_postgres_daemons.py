@@ -12,7 +12,7 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -28,14 +28,14 @@ from totonoe import errors
 from totonoe_core.store.postgres.store import PostgresStore
 
 DAEMONS, CLIENTS = 3, 6
-SAMPLE = 2
+SAMPLE = 3
 """Rounds of each fault; `TOTONOE_FAULT_ROUNDS` names another number."""
 PAUSE_S = 30.0
 """Longer than the server lets a daemon that stands still hold a collection."""
 GOES_ON_S = 60.0
 """Clients leave a daemon that stands still after 17 s."""
-IN_A_BATCH = (b"FOR UPDATE", b"COMMIT")
-"""A daemon is killed when it asks for the lock, and when it commits."""
+MOMENTS = (b"", b"FOR UPDATE", b"COMMIT")
+"""When a daemon is struck, in turn: at any time, when it asks for the lock, when it commits."""
 
 
 class Load:
@@ -113,14 +113,30 @@ def server() -> Iterator[Server]:
 class WiredDaemon(DaemonProcess):
     """A daemon whose wire to the database lets a test see what it asks for."""
 
-    def __init__(self, data_dir: Path, wire: tuple[Between, str]) -> None:
-        self.between, url = wire
-        self.kill_count = 0
+    def __init__(self, data_dir: Path, wire: tuple[Between, str], first: int) -> None:
+        self._between, url = wire
+        self._moments = itertools.islice(itertools.cycle(MOMENTS), first, None)
         super().__init__(data_dir, store=url)
 
     def environment(self) -> dict[str, str]:
         # No statement is prepared, so that each is on the wire as text.
         return super().environment() | {"TOTONOE_STORE_POOLER": "true"}
+
+    def strike(self, how: Callable[[], object]) -> None:
+        """Do something to it at the next of `MOMENTS`; the server gets what it sends then."""
+        wanted = next(self._moments)
+        if not wanted:
+            how()
+            return
+        done = threading.Event()
+
+        def struck() -> None:
+            how()
+            done.set()
+
+        self._between.met = struck
+        self._between.wanted = wanted
+        assert done.wait(wait_s()), "it sent nothing like that"
 
 
 @pytest.fixture
@@ -133,12 +149,14 @@ def daemons(
     PostgresStore(server.url, tmp_path / "migrating").migrate()
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     paths = [tmp_path / f"daemon-{number}" for number in range(DAEMONS)]
-    if "in_mid_batch" in request.node.name:
-        with ExitStack() as wires:
-            wired = [wires.enter_context(through(server.url)) for _ in paths]
-            yield from started([WiredDaemon(*both) for both in zip(paths, wired, strict=True)])
-    else:
+    if "server_crashed" in request.node.name:
         yield from started([DaemonProcess(path, store=at(server.url)) for path in paths])
+        return
+    with ExitStack() as wires:
+        wired = [wires.enter_context(through(server.url)) for _ in paths]
+        yield from started(
+            [WiredDaemon(path, wired[first], first) for first, path in enumerate(paths)]
+        )
 
 
 def started(found: Sequence[DaemonProcess]) -> Iterator[list[DaemonProcess]]:
@@ -153,36 +171,17 @@ def started(found: Sequence[DaemonProcess]) -> Iterator[list[DaemonProcess]]:
 
 
 @contextmanager
-def killed(one: DaemonProcess, _: Server) -> Iterator[None]:
+def killed(one: WiredDaemon, _: Server) -> Iterator[None]:
     """SIGKILL, and a start after it."""
-    one.kill()
+    one.strike(one.kill)
     yield
     one.start()
 
 
 @contextmanager
-def killed_in_mid_batch(one: DaemonProcess, _: Server) -> Iterator[None]:
-    """SIGKILL when it asks for the lock or, in turn, commits: the server gets that without it."""
-    assert isinstance(one, WiredDaemon)
-    between, when = one.between, IN_A_BATCH[one.kill_count % len(IN_A_BATCH)]
-    one.kill_count += 1
-    ended = threading.Event()
-
-    def kill() -> None:
-        one.kill()
-        ended.set()
-
-    between.at_cut = kill
-    between.cut_at = when
-    assert ended.wait(wait_s()), "it was killed in a batch"
-    yield
-    one.start()
-
-
-@contextmanager
-def paused(one: DaemonProcess, _: Server) -> Iterator[None]:
+def paused(one: WiredDaemon, _: Server) -> Iterator[None]:
     """SIGSTOP for a while."""
-    os.kill(one.pid, signal.SIGSTOP)
+    one.strike(lambda: os.kill(one.pid, signal.SIGSTOP))
     begun_s = time.monotonic()
     yield
     time.sleep(max(0.0, PAUSE_S - (time.monotonic() - begun_s)))
@@ -196,7 +195,7 @@ def server_crashed(_: DaemonProcess, server: Server) -> Iterator[None]:
     yield
 
 
-FAULTS = (killed, killed_in_mid_batch, paused, server_crashed)
+FAULTS = (killed, paused, server_crashed)
 
 
 @pytest.mark.postgres

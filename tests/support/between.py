@@ -21,8 +21,10 @@ class Between:
     cut_at : bytes
         What a client sends before a cut: the server gets it, and its answer is lost with all that
         follows. Empty: nothing is cut. Empty again once it happened.
-    at_cut : callable
-        Called at that moment, before the server gets it.
+    wanted, met : bytes and callable
+        What a client sends before `met` is called, in place of a cut; then the server gets it.
+    go_on : Event
+        What the client sends behind that waits for it. Set at first.
     """
 
     def __init__(self, path: str) -> None:
@@ -31,8 +33,11 @@ class Between:
         self.port = self._listener.getsockname()[1]
         self.connections_left = 1 << 30
         self.cut_at = b""
-        self.at_cut: Callable[[], object] = lambda: None
         self.cut_count = 0
+        self.wanted = b""
+        self.met: Callable[[], object] = lambda: None
+        self.go_on = threading.Event()
+        self.go_on.set()
         self._open: list[socket.socket] = []
         threading.Thread(target=self._accept, daemon=True).start()
 
@@ -57,8 +62,13 @@ class Between:
                 if self.cut_at and self.cut_at in data:
                     self.cut_at = b""
                     lost.set()
-                    self.at_cut()
+                met = bool(self.wanted) and self.wanted in data
+                if met:
+                    self.wanted = b""
+                    self.met()
                 far.sendall(data)
+                if met:
+                    self.go_on.wait()
         _end(near, far)
 
     def _down(self, near: socket.socket, far: socket.socket, lost: threading.Event) -> None:
@@ -77,6 +87,7 @@ class Between:
 
     def close(self) -> None:
         """End all of it."""
+        self.go_on.set()
         self._listener.close()
         self.cut()
 

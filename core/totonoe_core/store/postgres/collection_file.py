@@ -32,8 +32,11 @@ _PATIENCE = (
     "set_config('idle_in_transaction_session_timeout', '4s', true)",
 )
 """A daemon that is paused in mid-batch holds a collection for four seconds; others wait longer."""
+_BOUND, _BOUND_FROM = "SELECT set_config('transaction_timeout', '120s', true)", 170_000
+"""Ends also the batch of a daemon that stands still between two writes of a pipeline."""
 _KEPT = (
-    "SELECT r.agent_id, r.operation_id FROM unnest(?, ?) asked (agent_id, operation_id) "
+    "SELECT r.agent_id, r.operation_id "
+    "FROM unnest(?::text[], ?::text[]) asked (agent_id, operation_id) "
     "JOIN reply r ON r.uid = $1 "
     "AND r.agent_id = asked.agent_id AND r.operation_id = asked.operation_id"
 )
@@ -152,13 +155,15 @@ class CollectionFile(Writes):
                 self._session.end("ROLLBACK")
 
     def _begin(self, asked: Collection[tuple[str, str]]) -> None:
-        self._session.begin()
-        for setting in _PATIENCE:
-            self._session.write(setting)
+        session = self._session
+        session.begin()
+        bound = [_BOUND] if session.server_version >= _BOUND_FROM else []
+        for setting in (*bound, *_PATIENCE):
+            session.write(setting)
         # Behind the lock in the same round trip, and yet with a snapshot of its own.
         pairs = [list(names) for names in zip(*asked, strict=True)]
         statements = [(_LOCK, ()), *([(_KEPT, pairs)] if pairs else ())]
-        lock, *kept = self._session.execute_all(statements)
+        lock, *kept = session.execute_all(statements, one_message=True)
         found = lock.get
         if found is None or not found[1]:
             raise NotFound("COLLECTION_NOT_FOUND", kind="collection", name=self._name)

@@ -11,10 +11,12 @@ import itertools
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import starmap
 from typing import Any
 
 import psycopg
 from psycopg import errors as pg
+from psycopg.sql import Literal
 
 from totonoe_core.base import limits
 from totonoe_core.base.errors import ReadOnly, TotonoeError, Unanswered, Unavailable
@@ -92,8 +94,14 @@ class Session:
         """Run a statement; `?` are its values. Raises as `execute_all`."""
         return self.execute_all(((query, values),))[0]
 
-    def execute_all(self, statements: Sequence[Statement]) -> list[Found]:
+    def execute_all(
+        self, statements: Sequence[Statement], one_message: bool = False
+    ) -> list[Found]:
         """Run statements one after the other, in one round trip.
+
+        With `one_message` the server has all of them or none, wherever this process stops: else it
+        may wait for the rest of a pipeline, with the locks that it took, and no limit but that of
+        the transaction counts meanwhile. Nothing of them is prepared.
 
         Raises `ReadOnly` if the server refuses to write, `Unavailable` if it is gone or busy. In a
         transaction each later statement raises the same, and its end rolls back: the statement that
@@ -104,13 +112,13 @@ class Session:
         written = self._taken()
         try:
             try:
-                return self._run(written, statements)
+                return self._run(written, statements, one_message)
             except psycopg.Error:
                 if self._begun or not self._connection.closed:
                     raise
             # The connection was lost while it was idle. Nothing but reads, and the beginning of a
             # transaction, runs outside of one: it may run again.
-            return self._run(written, statements)
+            return self._run(written, statements, one_message)
         except (psycopg.Error, TotonoeError) as error:
             known = typed(error) if isinstance(error, psycopg.Error) else error
             if self.in_transaction:
@@ -132,8 +140,12 @@ class Session:
             self._mark = 0
         return written
 
-    def _run(self, written: Sequence[Statement], statements: Sequence[Statement]) -> list[Found]:
+    def _run(
+        self, written: Sequence[Statement], statements: Sequence[Statement], one_message: bool
+    ) -> list[Found]:
         self._renew()
+        if one_message:
+            return self._run_as_text([*written, *statements])[len(written) :]
         cursors = [psycopg.RawCursor(self._connection) for _ in statements]
         if not written and len(cursors) == 1:
             self._send(cursors[0], *statements[0])
@@ -146,6 +158,26 @@ class Session:
                 self._send(cursor, *statement)
             pipeline.sync()
             return list(map(_found, cursors))
+
+    def _run_as_text(self, statements: Sequence[Statement]) -> list[Found]:
+        with self._connection.cursor() as cursor:
+            # Without values of its own it is one message of the simple protocol.
+            cursor.execute("; ".join(starmap(self._as_text, statements)).encode())
+            found = [_found(cursor)]
+            while cursor.nextset():
+                found.append(_found(cursor))
+            return found
+
+    def _as_text(self, query: str, values: Sequence[object]) -> str:
+        """Return a statement with its values written out."""
+        uid = self._literal(self.uid)
+        first, *rest = (part.replace("$1", uid) for part in query.split("?"))
+        return first + "".join(
+            self._literal(value) + part for value, part in zip(values, rest, strict=True)
+        )
+
+    def _literal(self, value: object) -> str:
+        return Literal(value).as_string(self._connection)
 
     def _send(self, cursor: Cursor, query: str, values: Sequence[object]) -> None:
         numbered, uses_uid = _numbered(query)
@@ -245,6 +277,11 @@ class Session:
             if self._marked:
                 self.write("RELEASE operation")
 
+    @property
+    def server_version(self) -> int:
+        """Version of the server as a number: 170000 is 17.0."""
+        return self._connection.info.server_version
+
     def end(self, word: str) -> None:
         """End the transaction by COMMIT or ROLLBACK.
 
@@ -294,7 +331,7 @@ def _with_key(row: Row, key: object) -> Row:
     return (*row[:_EXTERNAL_ID], key, *row[_EXTERNAL_ID + 1 :])
 
 
-def _found(cursor: Cursor) -> Found:
+def _found(cursor: Cursor | psycopg.Cursor[Row]) -> Found:
     rows = cursor.fetchall() if cursor.description else []
     return Found(rows, cursor.rowcount, cursor.statusmessage)
 
