@@ -19,7 +19,7 @@ from totonoe_core.text.reading.budget import ReadingBudget
 
 SAMPLED = 8
 """Every so many pairs of the probe set: reading all of them takes seconds."""
-AUC_MIN = {"en": 0.95, "ja": 0.94, "zh": 0.95}
+AUC_MIN = {"en": 0.95, "ja": 0.92, "zh": 0.95}
 
 
 def compared(own: str, other: str, cosine: float = nan) -> Comparison:

@@ -33,7 +33,7 @@ from totonoe_core.domain.graph import CreateEpisode
 from totonoe_core.domain.memories import Merge, Purge
 from totonoe_core.domain.records import Memory
 from totonoe_core.domain.undo import Undo
-from totonoe_core.engine.state import checkpointing
+from totonoe_core.engine.state import checkpointing, ledger
 from totonoe_core.store.sqlite import acknowledged
 
 OTHER = "other"
@@ -170,7 +170,11 @@ def same_ids(step: int) -> Iterator[None]:
     def counted(size: int) -> str:
         return f"{next(numbers):0{2 * size}x}"
 
-    with mock.patch.object(ids.secrets, "token_hex", counted):
+    # No id is drawn ahead: it would be one of an earlier step.
+    with (
+        mock.patch.object(ids.secrets, "token_hex", counted),
+        mock.patch.object(ledger, "_IDS_AT_ONCE", 1),
+    ):
         yield
 
 

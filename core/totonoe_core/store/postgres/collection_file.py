@@ -158,7 +158,7 @@ class CollectionFile(Writes):
         session = self._session
         session.begin()
         bound = [_BOUND] if session.server_version >= _BOUND_FROM else []
-        for setting in (*bound, *_PATIENCE):
+        for setting in (*_PATIENCE, *bound):
             session.write(setting)
         # Behind the lock in the same round trip, and yet with a snapshot of its own.
         pairs = [list(names) for names in zip(*asked, strict=True)]

@@ -76,6 +76,8 @@ class Session:
         self._connect = connect
         self.uid = uid
         self._connection = connect()
+        self.server_version = self._connection.info.server_version
+        """As a number: 170000 is 17.0."""
         self.in_transaction = False
         self._only_reads = False
         self._begun = False
@@ -277,11 +279,6 @@ class Session:
             if self._marked:
                 self.write("RELEASE operation")
 
-    @property
-    def server_version(self) -> int:
-        """Version of the server as a number: 170000 is 17.0."""
-        return self._connection.info.server_version
-
     def end(self, word: str) -> None:
         """End the transaction by COMMIT or ROLLBACK.
 
@@ -320,6 +317,7 @@ class Session:
     def _renew(self) -> None:
         if self._connection.closed and not self._begun:
             self._connection = self._connect()
+            self.server_version = self._connection.info.server_version
             self.reconnected = True
 
     def close(self) -> None:

@@ -160,7 +160,7 @@ def _quote(scan: Scan, at: int, _match: Match) -> Found | None:
     return None
 
 
-# --- Numbers that name a thing: PR 412, 工单 4312, 40行目 ---------------------------------------------
+# --- Numbers that name a thing: PR 412, 工单 4312, 第 40 行 -------------------------------------------
 # Such a number is no value of the thing: PR 413 is another one, not PR 412 with a new value. Whatever
 # holds a value that may change (port, phase, version, room of a meeting) is not among these nouns.
 
@@ -178,6 +178,7 @@ _NOUN_BEFORE = re.compile(
     re.IGNORECASE,
 )
 _NOUN_BEHIND = re.compile(rf" ?(?:行目|ページ目|[号號番] ?の? ?(?:{_CJK_NOUNS}))")
+_NTH = re.compile(r"第 ?[0-9]{1,9} ?[行页頁章节節条款]")
 _DIGITS = re.compile(r"[0-9]{1,9}(?:[-–][0-9]{1,9})?")
 _OWN_WORD = re.compile(r"(?:number|no\.?) ?\Z", re.IGNORECASE)
 # "Page 88 of 412" is how far somebody is.
@@ -213,7 +214,9 @@ def named(scan: Scan, found: Found) -> Found:
     figures = _DIGITS.search(scan.text, start, end)
     if figures is None or _OF_ALL.match(scan.text, end):
         return found
-    behind = _NOUN_BEHIND.match(scan.text, figures.end())
+    behind = _NOUN_BEHIND.match(scan.text, figures.end()) or _NTH.search(
+        scan.text, max(0, start - 2), figures.end() + 2
+    )
     if behind is None and not _noun_before(scan, found, figures):
         return found
     return start, end, _IDENTIFIER, "#" + figures.group().replace("–", "-")
