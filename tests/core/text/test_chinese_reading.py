@@ -191,6 +191,8 @@ def test_read_wrapped_statement_gives_the_parts_of_the_bare_one(_why: str, text:
     "text",
     [
         "那几个库已经关了",
+        "谁都看不到机器人的日志",
+        "不管多少，都由租客先垫",
         "没有哪一次用户晚上回消息",
         "下周评估是否回滚",
         "虽然换了编译器，构建还是很慢",

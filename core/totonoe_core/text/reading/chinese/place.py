@@ -36,7 +36,18 @@ def settled(tokens: list[Token]) -> list[Token]:
         else:
             out.append(token)
         at += 1
+    _ask_nothing(out)
     return out
+
+
+def _ask_nothing(tokens: list[Token]) -> None:
+    """Clear what means all of them: 谁都, 不管多少."""
+    whatever = False
+    for at, token in enumerate(tokens):
+        whatever = token.kind is not Kind.BREAK and (whatever or token.value == "无论")
+        behind = (one.word in ("都", "也") for one in tokens[at + 1 : at + 3])
+        if token.kind is Kind.ASK and (whatever or any(behind)):
+            token.asks = False
 
 
 def _repeats(previous: Token, token: Token) -> bool:
