@@ -266,10 +266,10 @@ def test_save_takes_two_round_trips_and_what_it_reads(
     trips: list[list[str]] = []
     run = Session._run
 
-    def counted(self: Session, written: Any, statements: Any) -> Any:
+    def counted(self: Session, written: Any, statements: Any, one_message: bool) -> Any:
         if self is state_of(one).file._session:
             trips.append([query for query, _ in (*written, *statements)])
-        return run(self, written, statements)
+        return run(self, written, statements, one_message)
 
     monkeypatch.setattr(Session, "_run", counted)
     command = remember("the heating is set to 21 degrees", vector=near, force=True)
