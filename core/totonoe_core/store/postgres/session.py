@@ -11,7 +11,6 @@ import itertools
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from itertools import starmap
 from typing import Any
 
 import psycopg
@@ -164,7 +163,7 @@ class Session:
     def _run_as_text(self, statements: Sequence[Statement]) -> list[Found]:
         with self._connection.cursor() as cursor:
             # Without values of its own it is one message of the simple protocol.
-            cursor.execute("; ".join(starmap(self._as_text, statements)).encode())
+            cursor.execute("; ".join(itertools.starmap(self._as_text, statements)).encode())
             found = [_found(cursor)]
             while cursor.nextset():
                 found.append(_found(cursor))
