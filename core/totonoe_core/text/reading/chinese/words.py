@@ -95,58 +95,71 @@ def is_listed(word: str) -> bool:
     return word in _listed()
 
 
+_Parts = tuple[tuple[str, str, int], ...]
+
+
 @lru_cache(maxsize=65536)
-def word_parts(word: str, tag: str) -> tuple[tuple[str, str, int], ...]:
+def word_parts(word: str, tag: str) -> _Parts:
     """The word, or what it falls into, each with its tag and offset."""
-    whole = ((word, tag, 0),)
-    if len(word) == 2 and word[1] in "到在给" and tag[:1] == "v" and word not in _WITH_RESULT:
-        return (word[0], "v", 0), (word[1], "p", 1)
-    if len(word) == 2 and word[0] == "想" and word[1] in _TAKES_OBJECT:
-        return ("想", "v", 0), (word[1], "v", 1)
-    if len(word) == 2 and word[1] in "过了着" and tag[:1] == "v" and word not in _WITH_ASPECT:
-        return (word[0], "v", 0), (word[1], "u", 1)
-    if len(word) == 2 and word[0] in "这那每各某" and word[1] in MEASURES and not is_listed(word):
-        return (word[0], "r", 0), (word[1], "q", 1)
+    two = _pair_of_characters(word, tag) if len(word) == 2 else None
+    if two is not None:
+        (first, first_tag), (second, second_tag) = two
+        return (first, first_tag, 0), (second, second_tag, 1)
     if len(word) > 2 and word[0] in "比被把由给跟" and tag[:2] == "nr":
         # A preposition that a guessed name swallowed.
         return (word[0], "p", 0), *_moved(word_parts(word[1:], tag), 1)
-    if len(word) == 2 and word[0] == "最" and word not in _NO_SUPERLATIVE:
-        return (word[0], "d", 0), (word[1], tag_of(word[1]), 1)
     if len(word) < 2 or word in NEGATION_FREE or is_listed(word) or word[0].isascii():
-        return whole
+        return ((word, tag, 0),)
+    return _parts_of_unlisted(word, tag)
+
+
+def _pair_of_characters(word: str, tag: str) -> tuple[tuple[str, str], tuple[str, str]] | None:
+    first, second = word[0], word[1]
+    if second in "到在给" and tag[:1] == "v" and word not in _WITH_RESULT:
+        return (first, "v"), (second, "p")
+    if first == "想" and second in _TAKES_OBJECT:
+        return (first, "v"), (second, "v")
+    if second in "过了着" and tag[:1] == "v" and word not in _WITH_ASPECT:
+        return (first, "v"), (second, "u")
+    if first in "这那每各某" and second in MEASURES and not is_listed(word):
+        return (first, "r"), (second, "q")
+    if first == "最" and word not in _NO_SUPERLATIVE:
+        return (first, "d"), (second, tag_of(second))
+    return None
+
+
+def _parts_of_unlisted(word: str, tag: str) -> _Parts:
     if word[0] in "没未别" and len(word) < 5 and tag[:1] in "vldi" and known(word[1:]):
         rest = word[1:]
         return (word[0], "d", 0), *_moved(word_parts(rest, tag_of(rest)), 1)
     if tag[:2] in _NAME_TAGS and len(word) < 5 and word[0] not in "不很最":
-        return whole
+        return ((word, tag, 0),)
     if tag[:2] != "nr" and not known(word):
         # A word only guessed from its context would be cut otherwise in another context.
         return _cut_again(word)
     if len(word) > 2 and word[-1] in "吗吧啊呢么" and tag[:2] not in _NAME_TAGS:
         return *_cut_again(word[:-1]), (word[-1], "y", len(word) - 1)
+    parts = _without_affix(word)
+    if parts is None and len(word) == 4 and known(word[:2]) and known(word[2:]):
+        parts = _cut_at(word, 2)
+    if parts is None and len(word) > 4 and tag[:2] not in ("nr", "nz"):
+        parts = _halves(word)
+    return parts or ((word, tag, 0),)
+
+
+def _without_affix(word: str) -> _Parts | None:
     for prefix in _PREFIXES:
         rest = word[len(prefix) :]
         if len(rest) >= (1 if prefix == "不" else 2) and word.startswith(prefix) and known(rest):
-            if prefix != "不" and len(word) < 3:
-                continue
             return (prefix, "d", 0), *_moved(word_parts(rest, tag_of(rest)), len(prefix))
     for suffix in _SUFFIXES:
         rest = word[: -len(suffix)]
         if len(word) > 2 and word.endswith(suffix) and len(rest) > 1 and known(rest):
             return *word_parts(rest, tag_of(rest)), (suffix, "u", len(rest))
-    if len(word) == 4 and known(word[:2]) and known(word[2:]):
-        return (
-            *word_parts(word[:2], tag_of(word[:2])),
-            *_moved(word_parts(word[2:], tag_of(word[2:])), 2),
-        )
-    if len(word) > 4 and tag[:2] not in ("nr", "nz"):
-        with_parts = _halves(word)
-        if with_parts is not None:
-            return with_parts
-    return whole
+    return None
 
 
-def _cut_again(word: str) -> tuple[tuple[str, str, int], ...]:
+def _cut_again(word: str) -> _Parts:
     found: list[tuple[str, str, int]] = []
     at = 0
     for part, tag in segmenter().tag(word, False):
@@ -155,19 +168,19 @@ def _cut_again(word: str) -> tuple[tuple[str, str, int], ...]:
     return tuple(found)
 
 
-def _halves(word: str) -> tuple[tuple[str, str, int], ...] | None:
+def _halves(word: str) -> _Parts | None:
     for middle in range(len(word) - 2, 1, -1):
-        left, right = word[:middle], word[middle:]
-        if known(left) and known(right):
-            return *word_parts(left, tag_of(left)), *_moved(
-                word_parts(right, tag_of(right)), middle
-            )
+        if known(word[:middle]) and known(word[middle:]):
+            return _cut_at(word, middle)
     return None
 
 
-def _moved(
-    parts: tuple[tuple[str, str, int], ...], offset: int
-) -> tuple[tuple[str, str, int], ...]:
+def _cut_at(word: str, middle: int) -> _Parts:
+    left, right = word[:middle], word[middle:]
+    return *word_parts(left, tag_of(left)), *_moved(word_parts(right, tag_of(right)), middle)
+
+
+def _moved(parts: _Parts, offset: int) -> _Parts:
     return tuple((word, tag, at + offset) for word, tag, at in parts)
 
 

@@ -88,35 +88,42 @@ def _retag_closed(tokens: list[Token], at: int, following: Token) -> None:
 
 def _open_tag(tokens: list[Token], at: int, forms: str, following: Token) -> str:
     before = _before(tokens, at)
-    previous, noun = before.tag, _may_be_noun(following)
+    previous = before.tag
     if before.form == "no":
         previous = "T"
     elif previous == "#" and _names(tokens, at - 1):
         previous = "M"
-    be_or_have = before.form in BE or before.form in HAVE
-    if "V" in forms and (previous == "I" or (previous == "X" and not be_or_have)):
+    be_or_have = previous == "X" and (before.form in BE or before.form in HAVE)
+    if "V" in forms and previous in ("I", "X") and not be_or_have:
         return "V"
-    if previous == "X" and be_or_have:
+    if be_or_have:
         passive = before.form in HAVE or before.form == "being" or following.form == "by"
         for form in "GDA":
             if form in forms and (form != "D" or "A" not in forms or passive):
                 return form
+    if "G" in forms or "P" in forms or ("D" in forms and "V" not in forms):
+        return _verb_form(forms, previous, following)
+    if "A" in forms and "V" not in forms and "Z" not in forms:
+        noun = "N" in forms and not _may_be_noun(following) and previous in "T$'AQ#NMP"
+        return "N" if noun else "A"
+    if "V" in forms or "Z" in forms:
+        return _verb_or_noun(tokens, at, forms, previous, following)
+    return "R" if "R" in forms else "N"
+
+
+def _verb_form(forms: str, previous: str, following: Token) -> str:
+    """The tag of what may be a verb with -ing, in the past or a participle."""
+    noun = _may_be_noun(following)
     if "G" in forms:
         if noun and previous in "T$'AQ#":
             return "A"
         return "N" if previous in "T$'" and following.tag in ("P", ".", ",") else "G"
     if "P" in forms:
         return "V"
-    if "D" in forms and "V" not in forms:
-        if previous in "T$'AQ#":
-            return "A" if noun else "D"
-        only = not following.tag and following.forms() == "N"
-        return "A" if previous in ".,CP" and (only or ("A" in forms and noun)) else "D"
-    if "A" in forms and "V" not in forms and "Z" not in forms:
-        return "N" if "N" in forms and not noun and previous in "T$'AQ#NMP" else "A"
-    if "V" in forms or "Z" in forms:
-        return _verb_or_noun(tokens, at, forms, previous, following)
-    return "R" if "R" in forms else "N"
+    if previous in "T$'AQ#":
+        return "A" if noun else "D"
+    only = not following.tag and following.forms() == "N"
+    return "A" if previous in ".,CP" and (only or ("A" in forms and noun)) else "D"
 
 
 def _verb_or_noun(tokens: list[Token], at: int, forms: str, previous: str, following: Token) -> str:
