@@ -96,4 +96,4 @@ def test_unmap_lets_go_of_pages_that_were_only_read(tmp_path: Path) -> None:
 
 
 def test_unmap_where_the_system_lists_no_mappings_does_nothing(tmp_path: Path) -> None:
-    heap.unmap(".dic", maps=tmp_path / "none")
+    heap.unmap(".dic", proc=tmp_path)

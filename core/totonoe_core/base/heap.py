@@ -4,10 +4,16 @@ from __future__ import annotations
 
 import ctypes
 import mmap
+from contextlib import suppress
 from pathlib import Path
+
+import numpy as np
 
 _ARENA_MAX, _ARENAS = -8, 2
 """glibc's M_ARENA_MAX; the main arena, and one for the threads that find it taken."""
+_PAGE_ENTRY_BYTES, _PAGE_STATE_SHIFT = 8, np.uint64(61)
+_OWN_STATES = (0b010, 0b100)
+"""Of a page, in Linux's pagemap: in memory (4), swapped out (2), of a file (1)."""
 
 
 def trim() -> None:
@@ -33,7 +39,7 @@ def share_arenas() -> None:
         found(_ARENA_MAX, _ARENAS)
 
 
-def unmap(*endings: str, maps: Path = Path("/proc/self/smaps")) -> None:
+def unmap(*endings: str, proc: Path = Path("/proc/self")) -> None:
     """Let go of pages of mapped files, which loading has read; do nothing but on Linux.
 
     The system counts each page that a process has touched once as its memory. A page that is read
@@ -45,18 +51,16 @@ def unmap(*endings: str, maps: Path = Path("/proc/self/smaps")) -> None:
     endings : str
         Of the files' names.
     """
-    try:
-        lines = maps.read_text().splitlines()
-    except OSError:
-        return
     advise = ctypes.CDLL(None).madvise
     advise.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
-    start = length = 0
-    for line in lines:
-        first, *rest = line.split(maxsplit=5)
-        if not first.endswith(":"):
-            begin, end = (int(bound, 16) for bound in first.split("-"))
-            ours = len(rest) == 5 and rest[4].endswith(endings) and "w" not in rest[0]
-            start, length = begin, end - begin if ours else 0
-        elif first == "Anonymous:" and length and rest[0] == "0":
-            advise(start, length, mmap.MADV_DONTNEED)
+    with suppress(OSError), (proc / "pagemap").open("rb", buffering=0) as pages:
+        for line in (proc / "maps").read_text().splitlines():
+            bounds, modes, *rest = line.split(maxsplit=5)
+            if len(rest) < 4 or not rest[3].endswith(endings) or "w" in modes:
+                continue
+            start, end = (int(bound, 16) for bound in bounds.split("-"))
+            pages.seek(start // mmap.PAGESIZE * _PAGE_ENTRY_BYTES)
+            found = pages.read((end - start) // mmap.PAGESIZE * _PAGE_ENTRY_BYTES)
+            states = (np.frombuffer(found, np.uint64) >> _PAGE_STATE_SHIFT).astype(np.uint8)
+            if not any((states == own).any() for own in _OWN_STATES):
+                advise(start, end - start, mmap.MADV_DONTNEED)

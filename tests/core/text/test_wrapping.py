@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from totonoe_core.text.reading.read import read
-from totonoe_core.text.reading.wrapping import inner
+from totonoe_core.text.reading.wrapping import _wrappers, inner
 
 
 @pytest.mark.parametrize(
@@ -109,3 +109,27 @@ def test_function_words_behind_a_wrapper_keep_their_places() -> None:
     text = "FYI: the alarm hangs on the wall while the pump runs."
     found = {word.key: text[word.start : word.end] for word in read(text, "en").function_words}
     assert found == {"on": "on", "while": "while"}
+
+
+@pytest.mark.parametrize(
+    ("language", "text"),
+    [
+        ("en", "note: quick decision: the lid opens, as mentioned before"),
+        ("en", "Reminder 12 - the lid opens. Thanks!"),
+        ("ja", "メモ：猫が好きです、以上"),
+        ("ja", "決定事項。ポートは5433です。よろしくお願いします。"),
+        ("zh", "备注：端口是5433，谢谢！"),
+        ("zh", "记住，他喜欢咖啡。"),
+    ],
+)
+def test_patterns_for_texts_without_mark_or_bracket_are_those_for_all(
+    language: str, text: str
+) -> None:
+    found = _wrappers(language)
+    assert found is not None
+    text = text.lower()
+    for few, all_of_them in (
+        (found.label.match(text), found.marked_label.match(text)),
+        (found.closing.search(text), found.bracketed_closing.search(text)),
+    ):
+        assert (few and few.span()) == (all_of_them and all_of_them.span())

@@ -22,8 +22,7 @@ In a phrase `[a|b]` is one of several, `(a|b)` the same or nothing; no nesting.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from importlib.resources import files
 
 from totonoe_core.base.kept import kept
@@ -40,6 +39,10 @@ _SECTIONS = ("labels", "fillers", "openings", "closings", "sorts")
 _OPEN, _SHUT = r"[\[(<{（【〔［「『《〈★☆■◆]", r"[\])>}）】〕］」』》〉★☆■◆]"
 _SYMBOL = "[\u2190-\u2bff\U0001f000-\U0001faff\ufe0f]"
 _MARK = rf"(?:\s*(?:[:：>|｜／!！。]+|\.(?=\s)|\n|——?|{_SYMBOL}+)|\s[-–—]+(?=\s))\s*"
+_MARKED = re.compile(rf"(?<={_SYMBOL})|(?<={_SYMBOL}\s)|\s*(?:{_SYMBOL}|{_OPEN}|[*#])")
+_BRACKETED = re.compile(r"[)）\]】>][\s.!。！]*\Z")
+_BEFORE_CLOSING = r"(?<![\s,;、，—–-])[\s,;、，—–-]*"
+_AFTER_CLOSING = r"[\s.!。！)）]*\Z"
 _BULLET = re.compile(r"\s*(?:[-*•・▪>]+\s+|\d{1,2}(?:[.)．]\s+|、))")
 # Where the text is searched, a run of spaces is looked at from its beginning only.
 _HASHTAG = re.compile(r"(?<!\s)\s*#([\w-]{1,40})\s*\Z")
@@ -49,18 +52,92 @@ _RUNS = re.compile(r"[^\W_]+")
 _LAST_CHARS = 48
 
 
-@dataclass(frozen=True, slots=True)
 class _Wrappers:
-    """Anchored patterns over case-folded text."""
+    """Anchored patterns over case-folded text, each compiled when a text needs it first.
 
-    labels: re.Pattern[str]
-    openings: re.Pattern[str]
-    closings: re.Pattern[str]
-    tags: re.Pattern[str]
-    sorts: dict[str, int]
-    last_words: frozenset[str]
-    """Words with one of which a closing ends, which take less to look up; empty in languages
-    without spaces."""
+    A pattern with all labels in it takes milliseconds to compile, and most texts need two.
+
+    Attributes
+    ----------
+    sorts : dict
+        Number of the sort of each word of a label that says one.
+    last_words : frozenset of str
+        Words with one of which a closing ends, which take less to look up; empty in languages
+        without spaces.
+    """
+
+    def __init__(self, language: str, lists: dict[str, list[str]]) -> None:
+        spaced = language not in _UNSPACED
+        self.sorts = {word: at for at, line in enumerate(lists["sorts"]) for word in line.split()}
+        ends = (phrase for name in ("labels", "fillers", "closings") for phrase in lists[name])
+        words = (word for phrase in ends for word in _RUNS.findall(phrase))
+        self.last_words = frozenset(words) if spaced else frozenset()
+        self._labels, self._fillers, self._openings, self._closings = (
+            "|".join(_pattern(phrase) for phrase in sorted(lists[section], key=len, reverse=True))
+            or r"(?!)"
+            for section in _SECTIONS[:-1]
+        )
+        self._stop = r"(?!\w)" if spaced else ""
+        self._gap = r"[ _&/,-]{1,3}" if spaced else r"[ _&/・,、の-]{0,3}"
+        self._after = (
+            r"(?:\s*[,:;.!…、，。：！—–-]+\s*|\s+)" if spaced else r"\s*[,:;.!…、，。：；！—-]*\s*"
+        )
+        if language == "zh":
+            # 记住 without a mark says that something is to be remembered.
+            self._after = r"[呀啊呢哈吧]?(?:\s*[,:;.!~…、，。：；！—-]+\s*|\s+)"
+
+    @property
+    def _label(self) -> str:
+        """One label, with what may stand beside it."""
+        stop, gap, fillers, labels = self._stop, self._gap, self._fillers, self._labels
+        return (
+            rf"(?:(?:{fillers}){stop}{gap}){{0,4}}(?:{labels}){stop}"
+            rf"(?:{gap}(?:{fillers}|{labels}){stop}){{0,4}}(?:\s*[#№]?\d{{1,4}}(?!\w))?"
+        )
+
+    @cached_property
+    def label(self) -> re.Pattern[str]:
+        """A label before a statement that no mark stands before."""
+        return re.compile(rf"\s*{self._label}{_MARK}")
+
+    @cached_property
+    def marked_label(self) -> re.Pattern[str]:
+        """A label before a statement, in brackets or behind a symbol or not."""
+        one = self._label
+        return re.compile(
+            rf"\s*(?:{_SYMBOL}+\s*)?(?:"
+            rf"{_OPEN}\s*{one}\s*[:：]?\s*{_SHUT}\s*(?:[:：]|[-–—]+(?=\s))?\s*"
+            rf"|\*{{1,2}}{one}\s*[:：]?\*{{1,2}}\s*[:：]?\s*"
+            rf"|#{{1,6}}[ \t]*{one}[:：]?[ \t]*\n\s*"
+            # one word only: what follows a mere space may be the statement's own
+            rf"|(?:#|(?<={_SYMBOL})|(?<={_SYMBOL}\s))(?:{self._labels}){self._stop}\s+"
+            rf"|{one}{_MARK})"
+        )
+
+    @cached_property
+    def opening(self) -> re.Pattern[str]:
+        """A phrase before a statement."""
+        return re.compile(rf"\s*(?:{self._openings}){self._stop}{self._after}")
+
+    @cached_property
+    def closing(self) -> re.Pattern[str]:
+        """A phrase after a statement that no bracket ends."""
+        return re.compile(rf"{_BEFORE_CLOSING}(?<!\w)(?:{self._closings}){_AFTER_CLOSING}")
+
+    @cached_property
+    def bracketed_closing(self) -> re.Pattern[str]:
+        """A phrase or a label after a statement, in brackets or not."""
+        closings, label = self._closings, self._label
+        return re.compile(
+            rf"{_BEFORE_CLOSING}(?:(?<!\w)(?:{closings})"
+            rf"|[(（\[【](?:{closings}|{label})[)）\]】]"
+            rf"|</(?:{label})>){_AFTER_CLOSING}"
+        )
+
+    @cached_property
+    def tag(self) -> re.Pattern[str]:
+        """A label by itself."""
+        return re.compile(self._label)
 
 
 @kept(_SPANS_KEPT_CHARS)
@@ -115,11 +192,13 @@ def other_sorts(own: str, other: str, language: str) -> bool:
 
 
 def _start(text: str, start: int, end: int, wrappers: _Wrappers) -> int:
-    for pattern in (_BULLET, wrappers.labels, wrappers.openings):
-        match = pattern.match(text, start, min(end, start + _WRAPPER_CHARS_MAX))
-        if match:
-            return match.end()
-    return start
+    limit = min(end, start + _WRAPPER_CHARS_MAX)
+    if match := _BULLET.match(text, start, limit):
+        return match.end()
+    marked = _MARKED.match(text, start, limit) is not None
+    match = (wrappers.marked_label if marked else wrappers.label).match(text, start, limit)
+    match = match or wrappers.opening.match(text, start, limit)
+    return match.end() if match else start
 
 
 def _end(text: str, start: int, end: int, wrappers: _Wrappers) -> int:
@@ -127,14 +206,16 @@ def _end(text: str, start: int, end: int, wrappers: _Wrappers) -> int:
     if match := _HASHTAG.search(text, tail, end):
         word = match.group(1)
         named = re.split(r"[_-]", word)
-        known = wrappers.tags.fullmatch(word) is not None
+        known = wrappers.tag.fullmatch(word) is not None
         rest = text[start : match.start()]
         return match.start() if known or all(part in rest for part in named) else end
     if wrappers.last_words:
         runs = _RUNS.findall(text, max(start, end - _LAST_CHARS), end)
         if runs and runs[-1] not in wrappers.last_words and not runs[-1].isdecimal():
             return end
-    match = wrappers.closings.search(text, tail, end)
+    bracketed = _BRACKETED.search(text, tail, end) is not None
+    closing = wrappers.bracketed_closing if bracketed else wrappers.closing
+    match = closing.search(text, tail, end)
     return match.start() if match else end
 
 
@@ -151,55 +232,7 @@ def _wrappers(language: str) -> _Wrappers | None:
             section = phrase[1:-1]
         elif phrase:
             lists[section].append(phrase)
-    spaced = language not in _UNSPACED
-    ends = (
-        phrase for section in _SECTIONS[:-1] if section != "openings" for phrase in lists[section]
-    )
-    last_words = frozenset(word for phrase in ends for word in _RUNS.findall(phrase))
-    stop = r"(?!\w)" if spaced else ""
-    labels, fillers, openings, closings = (
-        "|".join(_pattern(phrase) for phrase in sorted(lists[section], key=len, reverse=True))
-        or r"(?!)"
-        for section in _SECTIONS[:-1]
-    )
-    gap = r"[ _&/,-]{1,3}" if spaced else r"[ _&/・,、の-]{0,3}"
-
-    def label(heads: str) -> str:
-        beside = rf"(?:{fillers}|{heads}){stop}"
-        return (
-            rf"(?:(?:{fillers}){stop}{gap}){{0,4}}(?:{heads}){stop}"
-            rf"(?:{gap}{beside}){{0,4}}(?:\s*[#№]?\d{{1,4}}(?!\w))?"
-        )
-
-    def before(heads: str) -> re.Pattern[str]:
-        one = label(heads)
-        return re.compile(
-            rf"\s*(?:{_SYMBOL}+\s*)?(?:"
-            rf"{_OPEN}\s*{one}\s*[:：]?\s*{_SHUT}\s*(?:[:：]|[-–—]+(?=\s))?\s*"
-            rf"|\*{{1,2}}{one}\s*[:：]?\*{{1,2}}\s*[:：]?\s*"
-            rf"|#{{1,6}}[ \t]*{one}[:：]?[ \t]*\n\s*"
-            # one word only: what follows a mere space may be the statement's own
-            rf"|(?:#|(?<={_SYMBOL})|(?<={_SYMBOL}\s))(?:{heads}){stop}\s+"
-            rf"|{one}{_MARK})"
-        )
-
-    after = r"(?:\s*[,:;.!…、，。：！—–-]+\s*|\s+)" if spaced else r"\s*[,:;.!…、，。：；！—-]*\s*"
-    if language == "zh":
-        # 记住 without a mark says that something is to be remembered.
-        after = r"[呀啊呢哈吧]?(?:\s*[,:;.!~…、，。：；！—-]+\s*|\s+)"
-    edge = r"(?<!\w)"
-    return _Wrappers(
-        labels=before(labels),
-        openings=re.compile(rf"\s*(?:{openings}){stop}{after}"),
-        closings=re.compile(
-            rf"(?<![\s,;、，—–-])[\s,;、，—–-]*(?:{edge}(?:{closings})"
-            rf"|[(（\[【](?:{closings}|{label(labels)})[)）\]】]"
-            rf"|</(?:{label(labels)})>)[\s.!。！)）]*\Z"
-        ),
-        tags=re.compile(label(labels)),
-        last_words=last_words if spaced else frozenset(),
-        sorts={word: at for at, line in enumerate(lists["sorts"]) for word in line.split()},
-    )
+    return _Wrappers(language, lists)
 
 
 def _pattern(phrase: str) -> str:
