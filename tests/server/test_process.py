@@ -4,11 +4,26 @@ from __future__ import annotations
 
 import gc
 import resource
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
+from support.waits import wait_s
 from totonoe_server.life import process
+
+_WITHOUT_RICH = """
+import sys
+from totonoe_server.life import process
+print("numpy" in sys.modules)
+import totonoe_server.life.config
+process.leave_out_rich()
+print("structlog" in sys.modules, "rich" in sys.modules)
+import rich
+process.leave_out_rich()
+print("rich" in sys.modules)
+"""
 
 
 def test_memory_is_the_machines_or_what_a_container_may_have(tmp_path: Path) -> None:
@@ -59,3 +74,14 @@ def test_collector_runs_again_once_everything_is_loaded(monkeypatch: pytest.Monk
         assert gc.isenabled()
     finally:
         gc.enable()
+
+
+def test_process_limits_numpys_threads_before_numpy_and_its_log_loads_no_rich() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", _WITHOUT_RICH],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=wait_s(),
+    )
+    assert done.stdout.split() == ["False", "True", "False", "True"]

@@ -7,11 +7,9 @@ import mmap
 from contextlib import suppress
 from pathlib import Path
 
-import numpy as np
-
 _ARENA_MAX, _ARENAS = -8, 2
 """glibc's M_ARENA_MAX; the main arena, and one for the threads that find it taken."""
-_PAGE_ENTRY_BYTES, _PAGE_STATE_SHIFT = 8, np.uint64(61)
+_PAGE_ENTRY_BYTES, _PAGE_STATE_SHIFT = 8, 61
 _OWN_STATES = (0b010, 0b100)
 """Of a page, in Linux's pagemap: in memory (4), swapped out (2), of a file (1)."""
 
@@ -51,6 +49,9 @@ def unmap(*endings: str, proc: Path = Path("/proc/self")) -> None:
     endings : str
         Of the files' names.
     """
+    # The daemon settles the number of numpy's threads after it imported this module.
+    import numpy as np
+
     advise = ctypes.CDLL(None).madvise
     advise.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
     with suppress(OSError), (proc / "pagemap").open("rb", buffering=0) as pages:
@@ -61,6 +62,8 @@ def unmap(*endings: str, proc: Path = Path("/proc/self")) -> None:
             start, end = (int(bound, 16) for bound in bounds.split("-"))
             pages.seek(start // mmap.PAGESIZE * _PAGE_ENTRY_BYTES)
             found = pages.read((end - start) // mmap.PAGESIZE * _PAGE_ENTRY_BYTES)
-            states = (np.frombuffer(found, np.uint64) >> _PAGE_STATE_SHIFT).astype(np.uint8)
+            states = (np.frombuffer(found, np.uint64) >> np.uint64(_PAGE_STATE_SHIFT)).astype(
+                np.uint8
+            )
             if not any((states == own).any() for own in _OWN_STATES):
                 advise(start, end - start, mmap.MADV_DONTNEED)

@@ -26,7 +26,6 @@ from pydantic_settings import (
 from totonoe_core.base import limits
 from totonoe_server.life.addresses import PORT_MAX, Address, parse_addresses, socket_in
 from totonoe_server.life.config_file import ConfigFileError, chosen_file, read_file
-from totonoe_server.life.logs import LogFormat
 
 ADDRESS_DEFAULT = "127.0.0.1:7766"
 ENVIRONMENT_PREFIX = "TOTONOE_"
@@ -35,6 +34,7 @@ EmbedderKind = Literal["use", "hashing", "openai", "sentence-transformers", "mod
 JudgeKind = Literal["none", "own", "openai", "decisions"]
 JudgeDialect = Literal["openai", "systemone"]
 LogLevel = Literal["debug", "info", "warning", "error"]
+LogFormat = Literal["console", "json"]
 
 
 _STORE = "postgresql://user@host:port/database"

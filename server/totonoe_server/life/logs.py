@@ -5,13 +5,14 @@ from __future__ import annotations
 import logging
 import sys
 import threading
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import structlog
 
 from totonoe_server.logger import SHARED, logger, trace_of
 
-LogFormat = Literal["console", "json"]
+if TYPE_CHECKING:
+    from totonoe_server.life.config import LogFormat
 
 
 def configure(level: str, log_format: LogFormat, number: int = 0) -> None:

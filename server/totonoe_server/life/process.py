@@ -9,6 +9,8 @@ import resource
 import sys
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from types import ModuleType
+from typing import Any, cast
 
 from totonoe_core.base import heap, limits
 
@@ -73,6 +75,19 @@ def quiet_grpc() -> None:
     GRPC_VERBOSITY brings them back. Before gRPC is imported.
     """
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")
+
+
+def leave_out_rich() -> None:
+    """Import structlog without rich, by which it would show tracebacks: 5 MB that no log needs."""
+    if "structlog" in sys.modules or "rich" in sys.modules:
+        return
+    # With `None` there, an import of it fails.
+    modules: dict[str, ModuleType | None] = cast(Any, sys.modules)
+    modules["rich"] = None
+    try:
+        import structlog  # noqa: F401 (what it finds on its first import stays)
+    finally:
+        del modules["rich"]
 
 
 def limit_threads() -> None:

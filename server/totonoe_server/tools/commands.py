@@ -67,6 +67,7 @@ def serve(
 
     process.limit_threads()
     process.quiet_grpc()
+    process.leave_out_rich()
     process.hold_collector()
     from totonoe_server.life import config, logs, watchdog
     from totonoe_server.life.config_file import chosen_file
