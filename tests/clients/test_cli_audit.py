@@ -252,7 +252,12 @@ def test_audit_shows_figures_examples_and_who_writes(run: Run) -> None:
         "saved though just recalled (at least)": "2",
         "index": "finds 99.1% of the 10 nearest (32 asked)",
     }
-    assert "- mem_1 mem_2 (distance 0.012)\n  text 1\n  text 2\n" in result.stdout
+    # Near is not the same: 5433 and 5434 are near.
+    assert (
+        "Nearest pairs, by distance alone:\n- mem_1 mem_2 (distance 0.012)\n  text 1\n  text 2\n"
+        "Which of them may say the same: totonoe consolidate"
+    ) in result.stdout
+    assert "merge" not in result.stdout
     assert "- mem_3 mem_4\n  text 3\n  text 4\n" in result.stdout
     assert "Operations since 3d ago:" in lines
     agents = [[cell.strip() for cell in line.split("│")] for line in lines if line.count("│") == 2]

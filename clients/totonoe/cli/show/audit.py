@@ -161,10 +161,11 @@ def audit(answer: Audit, now: datetime | None = None) -> None:
         line(f"On a page, by keys: {step('console')}")
     if answer.near_pairs:
         line()
-        line("Nearest pairs (merge them, or dismiss them):")
+        line("Nearest pairs, by distance alone:")
         for pair in answer.near_pairs:
             line(f"- {pair.id_a} {pair.id_b} (distance {pair.distance:.3f})")
             _texts(answer, pair.id_a, pair.id_b)
+        line(f"Which of them may say the same: {step('consolidate')}")
     if answer.contradictions:
         line()
         line("Open contradictions:")
