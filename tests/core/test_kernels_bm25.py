@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -38,6 +40,28 @@ def test_postings_of_any_slots_and_counts_are_read_back(added) -> None:
         found = list(zip(slots.tolist(), counts.tolist(), strict=True))
         assert found == expected.get(term, [])
     assert len(index) == len(expected)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_slots_that_are_added_at_once_are_found_as_if_added_one_by_one(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    key = np.arange(2, dtype=np.uint64)
+    single, several = InvertedIndex(key), InvertedIndex(key)
+    first = 0
+    # From no slot to many terms, so that table and pool grow within a call.
+    for count in (0, 1, 3, 400, int(rng.integers(1, 50))):
+        sizes = rng.integers(0, 60, count)
+        hashes = rng.zipf(1.2, int(sizes.sum())).astype(np.int64) % 9000
+        begins = np.concatenate([[0], np.cumsum(sizes)])
+        several.add_slots(first, begins, hashes)
+        for slot, (begin, end) in enumerate(pairwise(begins.tolist()), first):
+            single.add_hashes(slot, hashes[begin:end])
+        first += count + 1
+    every = np.arange(first, dtype=np.int32)
+    expected, found = single.dump(every), several.dump(every)
+    assert len(expected.hashes) > 100
+    for name, values in expected._asdict().items():
+        np.testing.assert_array_equal(getattr(found, name), values, f"{name}, seed {seed}")
 
 
 def test_posting_longer_than_all_slice_sizes_is_read_back() -> None:

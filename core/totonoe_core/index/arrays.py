@@ -160,7 +160,7 @@ class Chunk:
     def put(self, name: str, at: int, value: Any) -> None:
         """Write one value of a column. Writer only."""
         column = self.columns[name]
-        if not column.flags.writeable:
+        if column is _DEFAULTS.get(name):
             if value == SELDOM[name]:
                 return
             self.columns[name] = column = column.copy()
@@ -396,7 +396,9 @@ class Arrays:
         for name, value in values.items():
             chunk.put(name, at, value)
         chunk.vectors[at] = vector
-        chunk.vectored[at] = has_vector = bool(vector.any())
+        # The first coordinate of a vector is nearly never 0.
+        has_vector = bool(len(vector) and (vector[0] or vector.any()))
+        chunk.vectored[at] = has_vector
         self.may_lack = self.may_lack or not has_vector
         chunk.append_tokens(at, tokens)
         self._end = slot + 1

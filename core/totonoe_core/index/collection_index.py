@@ -6,6 +6,7 @@ import copy
 from collections.abc import Iterable
 from dataclasses import dataclass
 from hashlib import blake2b
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,7 @@ from totonoe_core.index.hnsw import Graph
 from totonoe_core.index.keys import Keys, key_words
 from totonoe_core.index.lexical import (
     InvertedIndex,
+    hashes_of,
     label_terms,
     name_of,
     namespace_terms,
@@ -320,20 +322,23 @@ class CollectionIndex:
         """Publish all that was decided; words and labels become visible first."""
         view = self.arrays.writer_view()
         first = self.arrays.end - len(self._unpublished)
+        terms = list(map(memory_terms, self._unpublished))
+        counts = list(map(len, terms))
+        hashes = hashes_of(chain.from_iterable(terms), self.terms.key)
+        self.terms.add_slots(first, np.cumsum([0, *counts]), hashes)
         for slot, memory in enumerate(self._unpublished, first):
-            count = self.terms.add(slot, memory_terms(memory))
             chunk, at = view.chunk_of(slot)
-            chunk.columns["term_count"][at] = count
+            chunk.columns["term_count"][at] = counts[slot - first]
             fields = memory.fields
             if fields.key is not None:
                 self.keys.note(slot, int(chunk.columns["key_hash"][at]), key_words(fields.key))
-            terms = [
-                *label_terms(fields.tags, fields.entities, fields.attributes),
-                *nested_terms(fields.attributes),
-                *namespace_terms(fields.namespace),
-            ]
-            if terms:
-                self.labels.add(slot, terms)
+            if fields.tags or fields.entities or fields.attributes or fields.namespace:
+                labels = [
+                    *label_terms(fields.tags, fields.entities, fields.attributes),
+                    *nested_terms(fields.attributes),
+                    *namespace_terms(fields.namespace),
+                ]
+                self.labels.add(slot, labels)
             if fields.attributes:
                 self.numbers.add(slot, numbers_in(fields.attributes), self.labels.key)
         self._unpublished.clear()

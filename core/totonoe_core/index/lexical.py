@@ -34,16 +34,15 @@ from totonoe_core.kernels.posting_lists import flatten, lists_need, put_terms, w
 from totonoe_core.kernels.postings import (
     POOL_END,
     TERMS,
-    append_postings,
+    append_slots,
     find_terms,
-    fold_terms,
-    pool_need,
     read_postings,
     rehash,
 )
 
 _FIRST_TERMS = 64
 _FIRST_BYTES = 1024
+_HASHES_AT_ONCE = 8192
 _BETWEEN = bytes([SEPARATOR])
 
 
@@ -90,7 +89,7 @@ class InvertedIndex:
             sizes=np.zeros(_FIRST_TERMS, np.int32),
             pool=np.zeros(_FIRST_BYTES, np.uint8),
         )
-        # The writer's own, by term: see `append_postings`.
+        # The writer's own, by term: see `kernels.postings.append_postings`.
         self._tails = np.zeros(_FIRST_TERMS, np.int64)
         self._room = np.zeros(_FIRST_TERMS, np.int32)
         self._levels = np.zeros(_FIRST_TERMS, np.uint8)
@@ -110,27 +109,31 @@ class InvertedIndex:
 
     def add_hashes(self, slot: int, hashes: NDArray[np.int64]) -> None:
         """Add a slot under terms that are hashes already: int64[m], repeats count."""
-        assert slot > self._last_slot
-        self._last_slot = slot
-        if not len(hashes):
-            return
-        self._make_room_for_terms(len(hashes))
-        arrays = self._arrays
-        touched = np.empty(len(hashes), np.int32)
-        counts = np.empty(len(hashes), np.int32)
-        distinct = fold_terms(
-            hashes, arrays.keys, arrays.ids, arrays.heads, self._seen_at, touched, counts,
-            self._state,
-        )  # fmt: skip
-        touched = touched[:distinct]
-        self._make_room_for_bytes(pool_need(touched, arrays.heads, self._room, self._levels))
-        arrays = self._arrays
-        append_postings(
-            slot, touched, counts[:distinct], arrays.heads, self._tails, self._room,
-            self._levels, self._last_slots, arrays.pool, self._state,
-        )  # fmt: skip
-        # The size last: a reader ignores postings beyond it.
-        arrays.sizes[touched] += 1
+        self.add_slots(slot, np.array([0, len(hashes)]), hashes)
+
+    def add_slots(self, first: int, begins: NDArray[np.int64], hashes: NDArray[np.int64]) -> None:
+        """Add slots from one on: `hashes[begins[k] : begins[k + 1]]` are those of `first + k`."""
+        count = len(begins) - 1
+        assert first > self._last_slot
+        self._last_slot = first + count - 1
+        done, told = 0, np.empty(2, np.int64)
+        while done < count:
+            # Room for as many terms as may be new, so a few at once.
+            upto = int(np.searchsorted(begins, begins[done] + _HASHES_AT_ONCE, side="right")) - 1
+            upto = max(upto, done + 1)
+            part = hashes[: begins[upto]]
+            self._make_room_for_terms(int(begins[upto] - begins[done]))
+            touched, counts = np.empty((2, len(part) - begins[done]), np.int32)
+            while done < upto:
+                arrays = self._arrays
+                done = append_slots(
+                    first, done, begins[: upto + 1], part, arrays.keys, arrays.ids, arrays.heads,
+                    self._seen_at, self._tails, self._room, self._levels, self._last_slots,
+                    arrays.pool, self._state, touched, counts, told,
+                )  # fmt: skip
+                # The sizes last: a reader ignores postings beyond them.
+                np.add.at(arrays.sizes, touched[: told[0]], 1)
+                self._make_room_for_bytes(int(told[1]))
 
     def _make_room_for_terms(self, more: int) -> None:
         """Grows the table and the arrays by term before `more` new terms."""

@@ -44,9 +44,14 @@ class TokenIndex:
 
     def catch_up(self, view: View) -> None:
         """Add the published slots of a view that are not in the index. Writer only."""
-        for slot in range(self._end, view.count):
-            self.postings.add_hashes(slot, view.tokens(slot).view(np.int64))
-            self._end = slot + 1
+        for base, size, chunk in view.parts():
+            if base + size <= self._end:
+                continue
+            at, end = self._end - base, base + size
+            begins = chunk.indptr[at : size + 1]
+            hashes = chunk.tokens[begins[0] : begins[-1]].view(np.int64)
+            self.postings.add_slots(self._end, begins - begins[0], hashes)
+            self._end = end
 
     def above(
         self,

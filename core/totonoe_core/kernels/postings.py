@@ -246,6 +246,102 @@ def pool_need(touched: Int32, heads: Int64, room: Int32, levels: UInt8) -> int:
     return need
 
 
+@kernel(
+    types.int64(
+        types.int64,
+        types.int64,
+        int64_in,
+        int64_in,
+        int64_out,
+        int32_out,
+        int64_out,
+        int32_out,
+        int64_out,
+        int32_out,
+        uint8_out,
+        int32_out,
+        uint8_out,
+        int64_out,
+        int32_out,
+        int32_out,
+        int64_out,
+    ),
+    exact=True,
+)
+def append_slots(
+    first: int,
+    done: int,
+    begins: Int64,
+    hashes: Int64,
+    keys: Int64,
+    ids: Int32,
+    heads: Int64,
+    seen_at: Int32,
+    tails: Int64,
+    room: Int32,
+    levels: UInt8,
+    last_slots: Int32,
+    pool: UInt8,
+    state: Int64,
+    touched: Int32,
+    counts: Int32,
+    told: Int64,
+) -> int:
+    """Write the postings of several memories, as far as the pool has room.
+
+    Parameters
+    ----------
+    first, done : int64
+        Slot of the first memory, and the number of memories that are written already.
+    begins : int64[n + 1]
+        `hashes[begins[k] : begins[k + 1]]` are the terms of slot `first + k`, with repeats.
+    hashes : int64[begins[n]]
+        Terms of all memories.
+    keys, ids, heads, seen_at : int64[c], int32[c], int64[t], int32[t]
+        As `fold_terms` takes them, with room for all terms.
+    tails, room, levels, last_slots, pool, state : as `append_postings` takes them
+        But the pool may have any length.
+    touched, counts : int32[begins[n]]
+        `touched` receives the numbers of the terms that got a posting, memory after memory.
+    told : int64[2]
+        Receives how many places of `touched` are filled, and how many bytes of the pool the next
+        memory takes at most; 0 if all are written.
+
+    Returns
+    -------
+    int
+        Memories that are written, those before the call included.
+    """
+    filled = np.int64(0)
+    told[0] = told[1] = 0
+    while done < begins.shape[0] - 1:
+        own = hashes[begins[done] : begins[done + 1]]
+        end = filled + own.shape[0]
+        distinct = fold_terms(
+            own, keys, ids, heads, seen_at, touched[filled:end], counts[filled:end], state
+        )
+        end = filled + distinct
+        need = pool_need(touched[filled:end], heads, room, levels)
+        if state[POOL_END] + need > pool.shape[0]:
+            told[1] = need
+            break
+        append_postings(
+            first + done,
+            touched[filled:end],
+            counts[filled:end],
+            heads,
+            tails,
+            room,
+            levels,
+            last_slots,
+            pool,
+            state,
+        )
+        told[0] = filled = end
+        done += 1
+    return done
+
+
 @kernel(types.int64(uint8_in, types.int64, types.int64, uint8_in, int32_out, uint8_out), exact=True)
 def read_postings(
     pool: UInt8, head: int, limit: int, mask: UInt8, slots: Int32, counts: UInt8

@@ -459,6 +459,12 @@ class Rows(Protocol):
         Raises `Corruption` if the table itself is damaged.
         """
 
+    def readings(self, wanted: Sequence[int], /) -> dict[int, bytes]:
+        """Return what was read from the texts of rows, by row number, as `put_memory` got it.
+
+        Empty or absent where there is none, which is always so in a store of one daemon.
+        """
+
     def row_of_external_key(self, key: str) -> int | None:
         """Return the row of the memory, not forgotten, with an external key."""
 
@@ -639,8 +645,11 @@ class CollectionFile(Protocol):
     def last_numbers(self) -> tuple[int, int, int]:
         """Highest row number, newest revision, newest operation time (us)."""
 
-    def put_memory(self, memory: Memory, before: Memory | None) -> None:
+    def put_memory(self, memory: Memory, before: Memory | None, reading: bytes = b"") -> None:
         """Write a memory's row: a new one, or with the before image of the one that was there.
+
+        `reading` is what was read from its text (`index/stored_reading.py`), for other daemons; an
+        empty one leaves that of the same text.
 
         Raises `Corruption`, here or at the end of the transaction, if another memory has its row,
         id or external id.

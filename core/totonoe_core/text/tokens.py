@@ -204,7 +204,9 @@ def _identifiers(text: str) -> list[str]:
     return [
         chunk
         for chunk in _CHUNK.findall(text)
-        if (_DIGIT.search(chunk) and _LETTER.search(chunk)) or _SHAPE.search(chunk)
+        # Most are plain words or numbers, which need no search.
+        if not (chunk.isdigit() or (chunk.isalpha() and chunk[1:].islower()))
+        and ((_DIGIT.search(chunk) and _LETTER.search(chunk)) or _SHAPE.search(chunk))
     ]
 
 

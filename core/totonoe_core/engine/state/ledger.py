@@ -25,6 +25,7 @@ from totonoe_core.domain.collections import CollectionInfo
 from totonoe_core.domain.records import Dismissal, Fields, Kind, Link, LinkType, Memory, Status
 from totonoe_core.engine.state import unscored
 from totonoe_core.engine.state.state import CollectionState
+from totonoe_core.index import stored_reading
 from totonoe_core.index.collection_index import CollectionIndex, Features, vector_of
 from totonoe_core.store.aside import corrupt_memory
 from totonoe_core.store.records import Touched
@@ -117,7 +118,7 @@ class Ledger:
         """Add a new memory. Raises `InvalidArgument` (DIMENSION_MISMATCH)."""
         self.state.fix_dimension(len(features.vector))
         memory = self._stamped(memory)
-        self.file.put_memory(memory, before=None)
+        self.file.put_memory(memory, None, self._reading(memory, features))
         self.index.add(memory, features)
         self._put_next_vector(operation, memory)
         operation.touched.memories.append(memory.row)
@@ -137,7 +138,7 @@ class Ledger:
             before = self.state.current(before)
             after = replace(after, vector=before.vector)
         after = self._stamped(after)
-        self.file.put_memory(after, before)
+        self.file.put_memory(after, before, self._reading(after, features))
         if after.content != before.content:
             self._put_next_vector(operation, after)
         slot = self.slot_of(after)
@@ -152,6 +153,12 @@ class Ledger:
     def _stamped(self, memory: Memory) -> Memory:
         number = self.state.info.model_number
         return memory if memory.model_number == number else replace(memory, model_number=number)
+
+    def _reading(self, memory: Memory, features: Features | None) -> bytes:
+        """Return what other daemons need not read from a text again; empty if there are none."""
+        if features is None or not self.state.shared:
+            return b""
+        return stored_reading.packed(memory.content, features, self.index.tokenizer)
 
     def _put_next_vector(self, operation: Operation, memory: Memory) -> None:
         """Store the next model's vector beside a row, if there is one."""

@@ -8,16 +8,17 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
 
 from totonoe_core.domain.collections import CollectionInfo
 from totonoe_core.domain.records import Memory, Status
-from totonoe_core.index import dump, hnsw, recipe
-from totonoe_core.index.collection_index import CollectionIndex, Features, vector_of
+from totonoe_core.index import dump, hnsw, recipe, stored_reading
+from totonoe_core.index.collection_index import CollectionIndex, vector_of
 from totonoe_core.index.hnsw_file import ReadGraph, read_graph
 from totonoe_core.store.checkpoint import Checkpoints, Damaged, Header, Outdated, Saved
 from totonoe_core.store.seam import CollectionFile
@@ -95,7 +96,7 @@ def opened(
             _set_aside(checkpoints, path, error)
             continue
         held = saved.header["revision"]
-        replayed_count = replay(index, _of_model(file, info, file.rows.memories_after(held)))
+        replayed_count = replay(index, _with_readings(file, info, file.rows.memories_after(held)))
         if len(file.aside):
             break  # there are bad rows: all are looked at
         graph_slots = 0
@@ -180,10 +181,10 @@ def rebuilt(
     """Build the index of all rows. Raises `Corruption`."""
     index = CollectionIndex(info.model.dimension, info.guard.tokenizer, info.model_number)
     there = (one for one in file.rows.all_memories() if one.status is not Status.PURGED)
-    for memory in _of_model(file, info, there):
+    for memory, reading in _with_readings(file, info, there):
         last_us, count = access.get(memory.row, (None, 0))
         memory = replace(memory, last_access_us=last_us, access_count=count)
-        _add(index, memory, None)
+        _add(index, memory, reading, None)
     index.publish()
     return index
 
@@ -193,6 +194,16 @@ def _of_model(
 ) -> Iterable[Memory]:
     """Yield memories of rows with their vectors of the collection's model, wherever stored."""
     return file.rows.beside.of_model(info.model_number, memories)
+
+
+def _with_readings(
+    file: CollectionFile, info: CollectionInfo, memories: Iterable[Memory]
+) -> Iterator[tuple[Memory, bytes]]:
+    """Yield memories as `_of_model`, each with the stored reading of its text."""
+    left = iter(_of_model(file, info, memories))
+    while part := list(islice(left, _LOADED_AT_ONCE)):
+        readings = file.rows.readings([memory.row for memory in part])
+        yield from ((memory, readings.get(memory.row, b"")) for memory in part)
 
 
 def follows(before: CollectionInfo, info: CollectionInfo) -> bool:
@@ -208,19 +219,24 @@ def follows(before: CollectionInfo, info: CollectionInfo) -> bool:
     )
 
 
-def changed_after(file: CollectionFile, info: CollectionInfo, revision: int) -> list[Memory]:
-    """Return memories changed after a revision, with vectors of the collection's model."""
-    return list(_of_model(file, info, file.rows.memories_after(revision)))
+def changed_after(
+    file: CollectionFile, info: CollectionInfo, revision: int
+) -> list[tuple[Memory, bytes]]:
+    """Return memories changed after a revision, as `replay` takes them."""
+    return list(_with_readings(file, info, file.rows.memories_after(revision)))
 
 
-def replay(index: CollectionIndex, memories: Iterable[Memory]) -> int:
-    """Apply changed rows to an index that nobody reads yet; return how many there were."""
+def replay(index: CollectionIndex, changed: Iterable[tuple[Memory, bytes]]) -> int:
+    """Apply changed rows to an index that nobody reads yet; return how many there were.
+
+    Each has its vector of the collection's model, and the stored reading of its text.
+    """
     count, purged_ids = 0, []
-    for memory in memories:
+    for memory, reading in changed:
         count += 1
         slot = index.slot_by_row.get(memory.row)
         if memory.status is not Status.PURGED:
-            _add(index, memory, slot)
+            _add(index, memory, reading, slot)
         elif slot is not None:
             index.set_status(slot, Status.PURGED, memory.updated_us)
             purged_ids.append(memory.id)
@@ -230,9 +246,10 @@ def replay(index: CollectionIndex, memories: Iterable[Memory]) -> int:
     return count
 
 
-def _add(index: CollectionIndex, memory: Memory, replaces: int | None) -> None:
+def _add(index: CollectionIndex, memory: Memory, reading: bytes, replaces: int | None) -> None:
     vector = vector_of(memory, index.arrays.dimension)
-    slot = index.add(memory, Features.of(memory.content, vector, index.tokenizer), replaces)
+    features = stored_reading.features_of(memory.content, vector, index.tokenizer, reading)
+    slot = index.add(memory, features, replaces)
     if slot % _LOADED_AT_ONCE == 0:
         # Nobody reads it yet, so publishing only frees the rows themselves.
         index.publish()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
 from totonoe_core.domain.records import Memory
@@ -53,6 +53,13 @@ class Rows(reader.Rows):
         for part in sql.parts(sorted(self.rows_after(revision))):
             found = {row[0]: row for row in self._sealed_part(part)}
             yield from self._sound(found[row] for row in part if row in found)
+
+    def readings(self, wanted: Sequence[int], /) -> dict[int, bytes]:
+        found: dict[int, bytes] = {}
+        for part in sql.parts(wanted):
+            query = "SELECT row, reading FROM memory WHERE uid = $1 AND row = ANY(?)"
+            found.update(self._session.execute(query, (part,)))
+        return found
 
 
 class ReaderPool(Pool[Session]):

@@ -20,12 +20,20 @@ from psycopg.sql import Literal
 from totonoe_core.base import limits
 from totonoe_core.base.errors import ReadOnly, TotonoeError, Unanswered, Unavailable
 from totonoe_core.store.rows import MEMORY_COLUMNS, Row
+from totonoe_core.store.tables import sql
 
 Connect = Callable[[], psycopg.Connection[Row]]
 Statement = tuple[str, Sequence[object]]
 Cursor = psycopg.RawCursor[Row]
 _UNANSWERED = "the database was lost during the commit, which it may have carried out"
 _WRITTEN_MAX = 1000  # statements that wait for the next one
+_ADD_MEMORY = sql.insert("memory", f"{MEMORY_COLUMNS}, reading")
+_PUT_MEMORY = sql.upsert("memory", f"{MEMORY_COLUMNS}, reading", "row", "id").replace(
+    "reading = excluded.reading",
+    # What does not change the text need not bring its reading.
+    "reading = CASE WHEN excluded.reading = '' AND excluded.content = memory.content "
+    "THEN memory.reading ELSE excluded.reading END",
+)
 _EXTERNAL_ID = MEMORY_COLUMNS.split(", ").index("external_id")
 _INSERT = re.compile(r"(INSERT INTO \w+ \(.*?\)) VALUES \(\$1(?:, \?)+\)(.*)")
 _REFUSED = (pg.DiskFull, pg.ReadOnlySqlTransaction, pg.InsufficientPrivilege)
@@ -220,6 +228,10 @@ class Session:
     def readable(self, columns: str) -> str:
         """Return columns as they are: the server gives no text that is not UTF-8."""
         return columns
+
+    def put_memory(self, sealed: Row, reading: bytes = b"", /, *, new: bool = False) -> None:
+        """Do `write` for a sealed row of `memory`, with what was read from its text."""
+        self.write(_ADD_MEMORY if new else _PUT_MEMORY, (*self.stored(sealed), reading))
 
     def stored(self, row: Row) -> Row:
         """Return a sealed row of `memory` as the table holds it: keys of external ids are bytes."""

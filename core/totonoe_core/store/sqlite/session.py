@@ -15,6 +15,7 @@ import apsw
 
 from totonoe_core.store.rows import Row
 from totonoe_core.store.sqlite import sql
+from totonoe_core.store.tables import sql as shared
 
 _KEPT = 1024  # translated statements
 _UID = (
@@ -64,9 +65,9 @@ class Session:
         """See `sql.readable`."""
         return sql.readable(columns)
 
-    def stored(self, row: Row) -> Row:
-        """Return a row of `memory` as it is."""
-        return row
+    def put_memory(self, sealed: Row, _reading: bytes = b"", /, *, new: bool = False) -> None:
+        """Write a sealed row of `memory`, without a reading: no other daemon reads the file."""
+        self.write(shared.ADD_MEMORY if new else shared.PUT_MEMORY, sealed)
 
     def sealed(self, row: Row) -> Row:
         """Return a row of `memory` as it is."""

@@ -85,7 +85,7 @@ class BesideRows:
     def exchange(self, memories: Iterable[tuple[Memory, rows.Embedding]]) -> None:
         for memory, beside in memories:
             after = replace(memory, vector=beside.vector, model_number=beside.model_number)
-            self._session.write(sql.PUT_MEMORY, self._session.stored(rows.memory_row(after)))
+            self._session.put_memory(rows.memory_row(after))
             if memory.vector:
                 left = replace(beside, vector=memory.vector, model_number=memory.model_number)
                 self.put([left])

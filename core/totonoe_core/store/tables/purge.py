@@ -55,7 +55,7 @@ class PurgedRows:
         execute("DELETE FROM access WHERE uid = $1 AND row = ?", (row,))
         execute("DELETE FROM embedding WHERE uid = $1 AND row = ?", (row,))
         execute("DELETE FROM coactivation WHERE uid = $1 AND (low = $2 OR high = $2)", (row,))
-        execute(sql.PUT_MEMORY, self._session.stored(rows.memory_row(tombstone)))
+        self._session.put_memory(rows.memory_row(tombstone))
         return version_count
 
     def _link_image_targets(self, row: int) -> set[int]:

@@ -206,6 +206,9 @@ class Rows:
             counts.update(found)
         return counts
 
+    def readings(self, _wanted: Sequence[int], /) -> dict[int, bytes]:
+        return {}
+
     def rows_after(self, revision: int) -> list[int]:
         found = self._session.execute(
             "SELECT row FROM memory WHERE uid = $1 AND revision > ?", (revision,)

@@ -50,8 +50,11 @@ class Session(Protocol):
     def readable(self, columns: str) -> str:
         """Return SELECT columns that can be read whatever is stored; texts may come as bytes."""
 
-    def stored(self, row: Row) -> Row:
-        """Return a sealed row of `memory` as the table holds it."""
+    def put_memory(self, sealed: Row, reading: bytes = b"", /, *, new: bool = False) -> None:
+        """Do `write` for a sealed row of `memory`, with what was read from its text.
+
+        A store of one daemon keeps no reading.
+        """
 
     def sealed(self, row: Row) -> Row:
         """Return the sealed row of a row of `memory` as the table holds it."""

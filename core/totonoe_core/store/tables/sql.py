@@ -48,6 +48,7 @@ def upsert(table: str, columns: str, key: str, kept: str = "") -> str:
     return f"{insert(table, columns)} ON CONFLICT (uid, {key}) DO UPDATE SET {', '.join(changed)}"
 
 
+ADD_MEMORY: Final = insert("memory", MEMORY_COLUMNS)
 PUT_MEMORY: Final = upsert("memory", MEMORY_COLUMNS, "row", "id")
 PUT_SETTING: Final = upsert("setting", "key, value, crc", "key")
 

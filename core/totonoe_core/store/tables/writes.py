@@ -19,7 +19,6 @@ from totonoe_core.store.tables.recalls import Recalls
 from totonoe_core.store.tables.session import Session
 
 _LINK_KEY = "source, target, type"
-_ADD_MEMORY = sql.insert("memory", rows.MEMORY_COLUMNS)
 _PUT_LINK = sql.upsert("link", sql.LINK_COLUMNS, _LINK_KEY)
 _PUT_DISMISSAL = sql.upsert("dismissal", rows.DISMISSAL_COLUMNS, "a, b")
 _PUT_IMAGE = sql.insert("image", sql.IMAGE_COLUMNS) + " ON CONFLICT DO NOTHING"
@@ -50,7 +49,7 @@ class Writes:
         self._superseded: bool | None = None
         self.to_clean = False
 
-    def put_memory(self, memory: Memory, before: Memory | None) -> None:
+    def put_memory(self, memory: Memory, before: Memory | None, reading: bytes = b"") -> None:
         # What the same operation made or changed already has no earlier state to keep.
         if before is not None and before.revision != memory.revision:
             image, vector = rows.memory_image(before)
@@ -60,8 +59,7 @@ class Writes:
             self._session.write("DELETE FROM embedding WHERE uid = $1 AND row = ?", (memory.row,))
         if memory.superseded_by:
             self._superseded = True
-        put = _ADD_MEMORY if before is None else sql.PUT_MEMORY
-        self._session.write(put, self._session.stored(rows.memory_row(memory)))
+        self._session.put_memory(rows.memory_row(memory), reading, new=before is None)
 
     @property
     def has_superseded(self) -> bool:
