@@ -63,7 +63,6 @@ def refusal(url: str) -> str:
     [
         *("mysql://host/name", "postgresql://host", "host/name", "host=/tmp dbname=x"),
         *("postgresql://host/name#there", "postgresql://[host/name"),
-        "postgresql://host/name,postgresql://other/name",
     ],
 )
 def test_address_of_another_form_is_refused(given: str) -> None:
@@ -92,12 +91,19 @@ def test_data_dir_and_store_are_refused_together_by_name(
         config.load(None, {"store": url})
 
 
-def test_two_stores_named_are_refused_and_neither_is_taken(url: str) -> None:
-    app = typer.Typer()
+def test_two_stores_named_are_refused_and_neither_is_taken(url: str, run: Any) -> None:
+    app = typer.Typer(rich_markup_mode=None)
     app.command()(with_settings(serve))
-    result = CliRunner().invoke(app, ["--store", url, "--store", migrated()])
-    assert result.exit_code == ExitCode.NOT_STARTED
-    assert "store: allowed: postgresql://user@host:port/database (--store)" in result.stderr
+    result = CliRunner().invoke(app, ["--store", url, "--store", url])
+    assert result.exit_code == ExitCode.USAGE
+    said = "Invalid value for '--store': given 2 times, allowed: once"
+    assert said in result.stderr
+    other = database()
+    assert "given 2 times" in run("store", "migrate", *2 * ("--store", other), code=2).stderr
+    assert "given 2 times" in run("tokens", "list", *2 * ("--store", url), code=2).stderr
+    with psycopg.connect(other) as connection:
+        tables = connection.execute("SELECT count(*) FROM pg_tables WHERE schemaname = 'public'")
+        assert tables.fetchone() == (0,)
 
 
 def test_schedule_of_snapshots_is_refused_with_a_store(url: str) -> None:

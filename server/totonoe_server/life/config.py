@@ -59,8 +59,7 @@ def check_store(text: str) -> None:
         )
     names_database = len(parts.path) > 1 or "dbname" in wanted
     formed = parts.scheme in ("postgresql", "postgres") and not parts.fragment
-    # `--store` may have been given twice.
-    if not formed or not names_database or text.count("://") > 1:
+    if not formed or not names_database:
         raise ValueError(f"allowed: {_STORE}")
 
 

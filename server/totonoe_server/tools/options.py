@@ -26,9 +26,20 @@ ConfigFile = Annotated[
         "~/.config/totonoe or, on macOS, ~/Library/Application Support/totonoe if it is there]",
     ),
 ]
+
+
+def _once(ctx: typer.Context, option: typer.CallbackParam, given: list[str]) -> list[str]:
+    """Refuse an option that is given twice, which would else leave all but the last one out."""
+    if len(given or ()) > 1:
+        message = f"given {len(given)} times, allowed: once"
+        raise typer.BadParameter(message, ctx, param_hint=f"'--{option.name}'")
+    return given
+
+
 Store = Annotated[
-    str | None,
+    list[str] | None,
     typer.Option(
+        callback=_once,
         metavar="URL",
         help="Database that daemons share: postgresql://user@host:port/database, without a "
         "password (PGPASSWORD or passfile gives it). [TOTONOE_STORE]",
@@ -75,7 +86,7 @@ def with_settings(command: Callable[..., None], named: Collection[str] = ()) -> 
     @functools.wraps(command)
     def run(**arguments: Any) -> None:
         given = {option.name: arguments.pop(option.name) for option in options}
-        for name in _REPEATED & given.keys():
+        for name in _LISTS & given.keys():
             given[name] = ",".join(given[name]) if given[name] else None
         command(**arguments, given=given)
 
@@ -85,8 +96,10 @@ def with_settings(command: Callable[..., None], named: Collection[str] = ()) -> 
     return run
 
 
-_REPEATED = {"address", "store"}
-"""Settings whose option may be repeated, joined with commas: of several stores none is taken."""
+_ONCE = {"store"}
+"""Settings whose option is refused if it is repeated: a daemon has one store."""
+_LISTS = {"address", *_ONCE}
+"""Settings whose option gives a list; several places to listen are joined with commas."""
 
 
 def _option(name: str, field: FieldInfo) -> inspect.Parameter:
@@ -94,7 +107,7 @@ def _option(name: str, field: FieldInfo) -> inspect.Parameter:
     from totonoe_server.life.config import ENVIRONMENT_PREFIX, types_of, words_of
 
     (plain,) = types_of(field.annotation) - {type(None)}
-    kind: Any = list[plain] if name in _REPEATED else plain  # type: ignore[valid-type]
+    kind: Any = list[plain] if name in _LISTS else plain  # type: ignore[valid-type]
     words = words_of(field.annotation)
     allowed = f" One of {', '.join(words[:-1])} or {words[-1]}." if words else ""
     default = field.default if isinstance(field.default, str | int | float) else ""
@@ -105,8 +118,16 @@ def _option(name: str, field: FieldInfo) -> inspect.Parameter:
         name,
         inspect.Parameter.KEYWORD_ONLY,
         default=None,
-        annotation=Annotated[kind | None, typer.Option(*flag, help=text)],
+        annotation=Annotated[
+            kind | None,
+            typer.Option(*flag, help=text, callback=_once if name in _ONCE else None),
+        ],
     )
+
+
+def store_of(given: list[str] | None) -> str | None:
+    """Return the address that `Store` gave; `None` if it was not given."""
+    return given[0] if given else None
 
 
 def data_dir_of(given: Path | None) -> Path:

@@ -34,7 +34,7 @@ def migrate(
     and one line says why.
     """
     with options.one_line_errors():
-        settings = _settings(config_file, store)
+        settings = _settings(config_file, options.store_of(store))
     if not settings.store:
         typer.echo("totonoe: store: name the database, --store postgresql://HOST/NAME", err=True)
         raise typer.Exit(2)

@@ -17,7 +17,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from totonoe import steps
-from totonoe_server.tools.options import Store, data_dir_of, database_of, one_line_errors
+from totonoe_server.tools.options import (
+    Store,
+    data_dir_of,
+    database_of,
+    one_line_errors,
+    store_of,
+)
 
 if TYPE_CHECKING:
     from totonoe_server.access.book import Book
@@ -206,13 +212,14 @@ def limit(
 
 
 @contextmanager
-def _book(data_dir: Path | None, store: str | None) -> Iterator[Book | StoredBook]:
+def _book(data_dir: Path | None, named: list[str] | None) -> Iterator[Book | StoredBook]:
     """The identities of a database if one is named, else those of a data directory."""
     from totonoe_core.engine.factory import database_name
     from totonoe_server.access.book import Book
     from totonoe_server.access.stored_book import StoredBook
     from totonoe_server.life.config import served_settings
 
+    store = store_of(named)
     if data_dir is not None and store is None:
         yield Book(data_dir_of(data_dir))
         return
