@@ -200,7 +200,7 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
         made = store.engine.create_snapshot(
             store.collection, "", agent_id="anna", name="", comment=""
         ).result(wait_s())
-        return store.engine.snapshots.files.path(made.snapshot)
+        return store.engine.snapshots.kept.files.path(made.snapshot)
 
 
 def invoke(*arguments: str) -> Result:

@@ -17,7 +17,7 @@ from support.waits import wait_s
 from totonoe_core.domain.memories import Purge
 from totonoe_core.domain.queries import ListQuery, RecallQuery
 from totonoe_core.domain.snapshots import Restored, Snapshot, SnapshotUse
-from totonoe_core.engine.catalog.snapshots import adopt
+from totonoe_core.engine.catalog.file_snapshots import adopt
 from totonoe_core.engine.state import checkpointing
 from totonoe_core.store.sqlite import snapshot as snapshot_file
 from totonoe_core.store.sqlite.store import SqliteStore
@@ -52,7 +52,7 @@ def restore(store: Store, snapshot: Snapshot, into: str) -> Restored:
 
 
 def carried(store: Store, snapshot: Snapshot) -> Path:
-    return store.engine.snapshots.files.checkpoint(snapshot)
+    return store.engine.snapshots.kept.files.checkpoint(snapshot)
 
 
 def opening_of(store: Store, name: str) -> tuple[int, int, int]:
@@ -169,7 +169,7 @@ def test_checkpoint_beside_an_imported_file_comes_along_as_a_copy(
 ) -> None:
     snapshot = create(store)
     file, beside = tmp_path / "before.snapshot", tmp_path / "before.checkpoint"
-    shutil.copy(store.engine.snapshots.files.path(snapshot), file)
+    shutil.copy(store.engine.snapshots.kept.files.path(snapshot), file)
     shutil.copytree(carried(store, snapshot), beside)
     with opened(tmp_path / "elsewhere") as other:
         adopt(SqliteStore(tmp_path / "elsewhere").copies, file)

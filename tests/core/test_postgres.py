@@ -493,7 +493,8 @@ def test_purge_leaves_nothing_of_the_text_in_a_dump(daemons: list[Store], url: s
 
 
 OF_NO_COLLECTION = {
-    "totonoe_version", "access_row", "catalogue", "catalogue_collection", "catalogue_operation"
+    "totonoe_version", "access_row", "catalogue", "catalogue_collection", "catalogue_operation",
+    "snapshot",
 }  # fmt: skip
 
 
@@ -535,6 +536,19 @@ def test_database_without_tables_or_of_a_later_version_is_refused(tmp_path: Path
         PostgresStore(url, tmp_path).catalogue()
     with pytest.raises(UnsupportedFormat, match="version 99"):
         PostgresStore(url, tmp_path).migrate()
+
+
+def test_tables_of_version_1_get_snapshots(tmp_path: Path) -> None:
+    made = database()
+    with psycopg.connect(made, autocommit=True) as connection:
+        connection.execute((migrate._VERSIONS / "1.sql").read_bytes())
+        connection.execute("CREATE TABLE totonoe_version (version integer NOT NULL)")
+        connection.execute("INSERT INTO totonoe_version VALUES (1)")
+    store = PostgresStore(made, tmp_path)
+    with pytest.raises(UnsupportedFormat, match="of version 1, this program of 2: migrate it"):
+        store.catalogue()
+    assert store.migrate() == 1
+    assert list(store.snapshots.all()) == []
 
 
 def test_behind_a_transaction_pooler_nothing_is_prepared(tmp_path: Path, url: str) -> None:

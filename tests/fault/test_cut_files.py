@@ -114,7 +114,7 @@ def test_cut_file_with_a_log_is_served_whole_or_not_at_all(made: Made, tmp_path:
             else:
                 served += 1
                 assert found == made.shown
-                path = store.engine.snapshots.files.path(snapshot(store))
+                path = store.engine.snapshots.kept.files.path(snapshot(store))
                 assert not examine(path).faults
         shutil.rmtree(directory)
     assert served
@@ -189,7 +189,7 @@ def test_snapshot_that_is_not_sound_is_no_snapshot(made: Made, tmp_path: Path) -
             snapshot(store)
         assert "no snapshot of collection 'default' was taken" in caught.value.message
         assert "Bag" not in caught.value.message, "an error quotes no memory"
-        assert not list(store.engine.snapshots.files.all())
+        assert not list(store.engine.snapshots.kept.files.all())
     assert not list(directory.glob("snapshots/*/*"))
 
 

@@ -72,7 +72,7 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, str]
 def settled(directory: Path) -> set[str]:
     """Opens it, so that what is left goes; ids of snapshots, each of which is looked through."""
     with opened(directory) as store:
-        files = store.engine.snapshots.files
+        files = store.engine.snapshots.kept.files
         store.engine.snapshots._submit(lambda: None).result(wait_s())
         every = list(files.all())
         for one in every:

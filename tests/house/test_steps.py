@@ -25,7 +25,7 @@ NAMES = {
     "server/totonoe_server/tools/verify.py": 1,
     "server/totonoe_server/tools/catalogue.py": 1,
     "core/totonoe_core/base/errors.py": 1,
-    "core/totonoe_core/engine/catalog/snapshots.py": 1,
+    "core/totonoe_core/engine/catalog/file_snapshots.py": 1,
     "core/totonoe_core/store/sqlite/catalog.py": 1,
     "clients/totonoe/cli/commands/mcp.py": 1,
     "clients/totonoe/mcp/schemas.py": 1,

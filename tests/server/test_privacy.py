@@ -16,7 +16,6 @@ import pytest
 from google.protobuf.message import Message
 
 from support.items import Stream
-from support.kept import POSTGRESQL
 from support.transfers import file_of, header
 from totonoe.v1 import admin_service_pb2 as admin_pb
 from totonoe.v1 import (
@@ -383,16 +382,10 @@ def without_farewells(message: Message) -> Message:
     return kept
 
 
-def test_every_call_names_and_quotes_nothing_hidden(
-    scene: Scene, kept_in: str, read_failure: Callable[..., Any]
-) -> None:
+@pytest.mark.both_stores
+def test_every_call_names_and_quotes_nothing_hidden(scene: Scene) -> None:
     mine: list[str] = []
     for number, (name, build) in enumerate(CALLS):
-        if "Snapshot" in name and kept_in == POSTGRESQL:
-            with pytest.raises(grpc.RpcError) as caught:
-                scene.call(name, build(scene))
-            assert read_failure(caught.value).reason == "NOT_ON_THIS_STORE"
-            continue
         request = build(scene)
         for message in map(without_farewells, scene.call(name, request)):
             said = str(message)

@@ -11,13 +11,12 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from support.kept import POSTGRESQL
 from support.serving import serving
 from totonoe import AsyncClient, Client, Source, Status
 from totonoe.cli.main import app
 from totonoe.collections.models import GuardPolicy
 from totonoe.enums import ChangeType
-from totonoe.errors import FailedPrecondition, InvalidArgument, NotFound, Unimplemented
+from totonoe.errors import FailedPrecondition, InvalidArgument, NotFound
 from totonoe.workspace.sync import shown
 
 MUSEUM = "The museum opens at nine."
@@ -191,12 +190,8 @@ def test_private_text_is_reviewed_by_its_agent_alone(client: Client) -> None:
     assert client.list_questions().pending_count == 1
 
 
-def test_snapshot_brings_back_what_waits(client: Client, kept_in: str) -> None:
+def test_snapshot_brings_back_what_waits(client: Client) -> None:
     page = client.remember(MUSEUM, source="external").memory_id
-    if kept_in == POSTGRESQL:
-        with pytest.raises(Unimplemented, match="NOT_ON_THIS_STORE"):
-            client.create_snapshot()
-        return
     taken = client.create_snapshot().snapshot
     client.review(page, "confirm")
     client.restore_snapshot(taken.id, "before")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import grpc
+import pytest
 
 from totonoe.v1 import admin_service_pb2 as admin_pb
 from totonoe.v1 import memory_service_pb2 as pb
@@ -38,6 +39,7 @@ def texts(wire: Any, collection: str) -> set[str]:
     return {one.content for one in page.memories}
 
 
+@pytest.mark.both_stores
 def test_create_list_restore_delete(wire: Any, fails: Any) -> None:
     name = wire.collection()
     wire.remember("The pump is hot.", name)
@@ -66,6 +68,7 @@ def test_create_list_restore_delete(wire: Any, fails: Any) -> None:
     assert fails(restore, wire, listed.id, "nowhere").reason == "SNAPSHOT_NOT_FOUND"
 
 
+@pytest.mark.both_stores
 def test_restore_over_asks_first_and_is_undone(wire: Any, fails: Any) -> None:
     name = wire.collection()
     wire.remember("The pump is hot.", name)
@@ -88,6 +91,7 @@ def test_restore_over_asks_first_and_is_undone(wire: Any, fails: Any) -> None:
     assert texts(wire, name) == {"The pump is hot.", "The valve is cold.", "The hose is long."}
 
 
+@pytest.mark.both_stores
 def test_purge_lists_rewrites_and_deletes(wire: Any, fails: Any) -> None:
     name = wire.collection()
     secret = wire.remember("The code is 4711.", name).memory_id

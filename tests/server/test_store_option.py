@@ -106,11 +106,6 @@ def test_two_stores_named_are_refused_and_neither_is_taken(url: str, run: Any) -
         assert tables.fetchone() == (0,)
 
 
-def test_schedule_of_snapshots_is_refused_with_a_store(url: str) -> None:
-    with pytest.raises(config.SettingsError, match="snapshot_every_h and store: a database has no"):
-        config.load(None, {"store": url, "snapshot_every_h": 1.0})
-
-
 def test_store_of_the_configuration_file_is_taken(tmp_path: Path, url: str) -> None:
     file = tmp_path / "totonoe.toml"
     file.write_text(f'store = "{url}"\nstore_pooler = true\n')
@@ -131,7 +126,7 @@ def test_database_that_cannot_be_used_is_refused_in_one_line(url: str) -> None:
     assert "Connection refused" in refusal("postgresql://postgres@127.0.0.1:1/name")
     assert 'invalid URI query parameter: "foo"' in refusal(f"{url}&foo=1")
     assert 'database "nowhere" does not exist' in refusal(at(url, "nowhere"))
-    assert "version 0, this program of 1: migrate it first, by `store migrate`" in refusal(
+    assert "version 0, this program of 2: migrate it first, by `store migrate`" in refusal(
         database()
     )
     assert "encoding is SQL_ASCII, not UTF8" in refusal(database("SQL_ASCII"))
@@ -173,7 +168,7 @@ def test_tables_of_a_later_version_are_refused_in_one_line(run: Any) -> None:
     later = migrated()
     with psycopg.connect(later, autocommit=True) as connection:
         connection.execute("UPDATE totonoe_version SET version = 99")
-    assert "is of version 99, this program of 1: install a later one" in refusal(later)
+    assert "is of version 99, this program of 2: install a later one" in refusal(later)
     assert "version 99" in run("store", "migrate", "--store", later, code=2).stderr
 
 
@@ -204,10 +199,10 @@ def test_database_that_goes_away_during_the_start_ends_it_in_one_line(
 def test_migrate_makes_the_tables_once_and_says_so(run: Any) -> None:
     made = database()
     assert run("store", "migrate", "--store", made).stdout == (
-        "The database is of version 1 now (it was empty).\n"
+        "The database is of version 2 now (it was empty).\n"
     )
     assert run("store", "migrate", "--store", made).stdout == (
-        "The database is of version 1 already; nothing to do.\n"
+        "The database is of version 2 already; nothing to do.\n"
     )
     assert "store: name the database" in run("store", "migrate", code=2).stderr
 

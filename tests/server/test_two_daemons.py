@@ -203,15 +203,27 @@ def test_collection_of_one_is_listed_by_the_other(pair: Any) -> None:
     assert name in [one.name for one in page.collections]
 
 
-def test_what_the_store_has_not_is_refused_by_name(pair: Any, fails: Any, collection: str) -> None:
-    failure = fails(
-        pair[0].admin.CreateSnapshot, snapshot_pb2.CreateSnapshotRequest(collection=collection)
+def test_snapshot_of_one_is_restored_by_the_other_and_purged(pair: Any, collection: str) -> None:
+    one, other = pair
+    secret = one.remember("The code is 4711.", collection).memory_id
+    one.remember("The pump is hot.", collection)
+    request = snapshot_pb2.CreateSnapshotRequest(collection=collection)
+    made = one.admin.CreateSnapshot(request, timeout=30).snapshot
+    asked = snapshot_pb2.ListSnapshotsRequest(collection=collection)
+    assert list(other.admin.ListSnapshots(asked, timeout=30).snapshots) == [
+        *one.admin.ListSnapshots(asked, timeout=30).snapshots
+    ]
+    purge = admin_pb.PurgeRequest(
+        collection=collection, ids=[secret], snapshots=snapshot_pb2.SNAPSHOT_USE_REWRITE
     )
-    assert (failure.code, failure.reason) == (
-        grpc.StatusCode.UNIMPLEMENTED,
-        "NOT_ON_THIS_STORE",
+    (found,) = other.admin.Purge(purge, timeout=30).snapshots
+    assert (found.rewritten, found.snapshot.purged_count) == (True, 1)
+    copy = f"{collection}-copy"
+    restored = other.admin.RestoreSnapshot(
+        snapshot_pb2.RestoreSnapshotRequest(snapshot_id=made.id, collection=copy), timeout=30
     )
-    assert failure.details["store"] == "postgresql"
+    assert restored.restored
+    wait_until(lambda: recalled(one, copy, "the pump", "ann") == ["The pump is hot."])
 
 
 def test_page_token_of_one_daemon_is_taken_by_the_other(pair: Any, collection: str) -> None:

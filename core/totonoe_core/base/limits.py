@@ -205,6 +205,7 @@ SNAPSHOTS_PER_COLLECTION_MAX = 100
 SNAPSHOTS_KEPT_MAX = 90  # kept by the schedule; the rest is room for snapshots by hand
 SNAPSHOT_COMMENT_BYTES_MAX = 1024
 SNAPSHOT_JOBS_MAX = 64  # queued snapshot calls
+SNAPSHOT_LOCK_WAIT_S = 60  # for another daemon's work on snapshots of the same database
 SNAPSHOT_STEP_MS = 4  # writer time for one step of a copy
 SNAPSHOT_STEPS_MAX = 1024  # steps of a copy, however much is written meanwhile
 SNAPSHOT_COPIED_TIMES_MAX = 4  # a copy that starts over more often is given up

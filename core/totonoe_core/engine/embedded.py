@@ -83,7 +83,7 @@ class EmbeddedEngine(CollectionCalls, SnapshotCalls):
         snapshot_schedule: SnapshotSchedule = NO_SCHEDULE,
     ) -> None:
         if snapshot_schedule.every_h:
-            needed(store.copies, "snapshots", store.name)
+            needed(store.copies or store.snapshots, "snapshots", store.name)
         self._embedding = embedding
         self._judging = judging
         self._searchers = ReadPool(SEARCH_THREADS, "search")

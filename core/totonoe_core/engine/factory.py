@@ -183,7 +183,7 @@ class DataDir:
 
         Raises `OSError`, `UnsupportedFormat`, `Corruption`, `AlreadyExists`.
         """
-        from totonoe_core.engine.catalog.snapshots import adopt
+        from totonoe_core.engine.catalog.file_snapshots import adopt
 
         with directories.private():
             return adopt(SqliteStore(self.path).copies, file)

@@ -102,10 +102,14 @@ class Side(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Digest:
-    """Rows of a collection: the number of each table, and one SHA-256 over all, in hex."""
+    """Rows of a collection: the number of each table, and one SHA-256 over all, in hex.
+
+    `byte_count` is the number of bytes that it is over.
+    """
 
     counts: tuple[tuple[str, int], ...]
     sha256: str
+    byte_count: int
 
     @property
     def row_count(self) -> int:
@@ -224,8 +228,8 @@ class Copying:
         deleted = deleted_us is not None
         try:
             with self._source.reading(listed) as one, self._target.reading(listed) as other:
-                digest = _read(one)
-                if digest != _read(other):
+                digest = read_all(one)
+                if digest != read_all(other):
                     return None
         except _OF_ONE as error:
             return Copied(name, deleted, error=error)
@@ -237,7 +241,7 @@ class Copying:
         found: list[Digest] = []
 
         def check(written: Reading) -> None:
-            there = _read(written)
+            there = read_all(written)
             if there != found[0]:
                 raise Corruption(
                     "CORRUPT_ROW",
@@ -250,7 +254,7 @@ class Copying:
                 total = sum(map(reading.count, TABLES))
 
                 def fill(put: Put) -> None:
-                    found.append(_read(reading, put, lambda done: told(name, done, total)))
+                    found.append(read_all(reading, put, lambda done: told(name, done, total)))
 
                 self._target.write(listed, self._of(uid), fill, check)
         except _OF_ONE as error:
@@ -258,7 +262,7 @@ class Copying:
         return Copied(name, deleted, found[0])
 
 
-def _read(
+def read_all(
     reading: Reading,
     put: Put = lambda _, __: None,
     done: Callable[[int], None] = lambda _: None,
@@ -267,7 +271,7 @@ def _read(
 
     Raises `Corruption` that names bad rows; what was put before is worth nothing then.
     """
-    total = hashlib.sha256()
+    total, size = hashlib.sha256(), 0
     counts = dict.fromkeys(TABLES, 0)
     for table in TABLES:
         for batch in _batches(reading, table):
@@ -275,7 +279,9 @@ def _read(
                 raise _damaged(reading)
             put(table, batch)
             for row in batch:
-                total.update(rows.encoded((table, *row)))
+                data = rows.encoded((table, *row))
+                total.update(data)
+                size += len(data)
             counts[table] += len(batch)
             done(sum(counts.values()))
         if counts[table] != (expected := reading.count(table)):
@@ -284,7 +290,7 @@ def _read(
                 f"table {table} has {expected} rows, of which {counts[table]} can be read",
                 table=table,
             )
-    return Digest(tuple(counts.items()), total.hexdigest())
+    return Digest(tuple(counts.items()), total.hexdigest(), size)
 
 
 def _batches(reading: Reading, table: str) -> Iterator[list[rows.Row]]:

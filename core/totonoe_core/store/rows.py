@@ -104,6 +104,7 @@ _TYPES: dict[str, frozenset[tuple[type, ...]]] = {
         "embedding": "iib",
         "setting": "ss",
         "collection": "ssI",
+        "snapshot": "sss",
     }.items()
 }
 """Column types of each table's sealed rows."""

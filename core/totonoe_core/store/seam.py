@@ -5,7 +5,8 @@
       CollectionFile one collection as its writer uses it: one connection, one thread
       ReaderPool     connections that read one collection; each lends `Rows`
         Rows         and what lies in it: History, Moment, Questions, Figures, BesideReads
-      FileCopies     capability: copies of files, snapshots
+      FileCopies     capability: copies of files, of which the engine makes snapshots
+      KeptSnapshots  capability: snapshots; of files the engine's own, over `FileCopies`
       FileChecks     capability: checks of files
 
 A capability is something that only a store of files has. A store without it gives `None`, and calls
@@ -21,6 +22,7 @@ from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 from totonoe_core.base.errors import NotOnThisStore
+from totonoe_core.domain.collections import CollectionInfo
 from totonoe_core.domain.records import (
     Dismissal,
     Episode,
@@ -1002,6 +1004,104 @@ class FileCopies(Protocol):
         """
 
 
+class Prepared(Protocol):
+    """A copy of a snapshot that is about to be a collection, but is not listed yet."""
+
+    @property
+    def uid(self) -> str:
+        """Its uid."""
+
+    def open(self) -> CollectionFile:
+        """Open it for a purge; to be closed."""
+
+    def info(self) -> CollectionInfo:
+        """Return its settings, with its newest revision."""
+
+    def hold(self, uids: Iterable[str]) -> dict[str, int] | None:
+        """Let no other daemon write some collections until this one is listed, or given up.
+
+        Returns their newest revisions; `None` if there are no other daemons. Raises `Unavailable`.
+        """
+
+    def put(self, **listed: Any) -> int:
+        """List it; see `Catalog.put`."""
+
+
+class KeptSnapshots(Protocol):
+    """Capability: snapshots of the collections of a store.
+
+    Reads on any thread; changes on one of this daemon, and one after the other of all daemons.
+    """
+
+    def all(self) -> Iterator[Snapshot]:
+        """Every snapshot, in no order."""
+
+    def of(self, uid: str) -> Iterator[Snapshot]:
+        """Yield the snapshots of a collection's uid, in no order."""
+
+    def find(self, snapshot_id: str) -> Snapshot | None:
+        """Return the snapshot of an id."""
+
+    def sweep(self) -> None:
+        """Remove what an earlier process left unfinished."""
+
+    def close(self) -> None:
+        """Close what is open."""
+
+    def take(
+        self,
+        name: str,
+        draft: Snapshot,
+        tell: Callable[[str, float], None],
+        check: Callable[[Sequence[Snapshot]], None],
+    ) -> Snapshot:
+        """Make and list a snapshot of the collection of a name, whose uid `draft` has.
+
+        `tell` is called with the step and the share of it that is done, and may raise. `check` gets
+        the snapshots of the collection that there are once no other daemon changes them, and
+        raises if there may not be another one. If one of the id is there by then, it is returned.
+
+        Raises `Corruption` if the copy is not sound: a snapshot that cannot be restored is none.
+        """
+
+    def delete(self, snapshot: Snapshot) -> None:
+        """Delete a snapshot. Raises `ReadOnly`."""
+
+    def settle(self) -> None:
+        """Wait until the snapshots that other daemons are taking are listed. Raises `Unavailable`.
+
+        What is taken later is of a later moment.
+        """
+
+    def holds(self, snapshot: Snapshot, memory_ids: Sequence[str]) -> list[str]:
+        """Return those of some ids that a snapshot holds and that are not purged in it."""
+
+    def rewrite(
+        self, snapshot: Snapshot, purge: Callable[[CollectionFile], int]
+    ) -> tuple[Snapshot, int]:
+        """Purge memories from a snapshot, and seal it anew; return it, and what `purge` returned.
+
+        Raises `Corruption` if it was not sound, `NotFound` if another daemon has deleted it.
+        """
+
+    def purged_ids(self, place: Place) -> list[str] | None:
+        """Return the ids of the purged memories of a collection, listed or not; `None`: it is gone.
+
+        Raises `Corruption`.
+        """
+
+    def purge_aside(self, place: Place, purge: Callable[[CollectionFile], int]) -> None:
+        """Purge memories from a collection that has no name; one that has a name is left alone."""
+
+    def prepare(
+        self, snapshot: Snapshot, name: str, tell: Callable[[str, float], None]
+    ) -> AbstractContextManager[Prepared]:
+        """Copy a snapshot, whole and as it was sealed; unless it is listed within, nothing is left.
+
+        Raises `Corruption` if it is not sound, `NotFound`.
+        """
+
+
 class FileChecks(Protocol):
     """Capability of a store of files: checks of what no crc of a row covers."""
 
@@ -1068,6 +1168,10 @@ class Store(Protocol):
     @property
     def copies(self) -> FileCopies | None:
         """Copies of files; `None`: this store has none."""
+
+    @property
+    def snapshots(self) -> KeptSnapshots | None:
+        """Snapshots that the store keeps by itself; `None`: it has `copies` at most."""
 
     @property
     def checks(self) -> FileChecks | None:

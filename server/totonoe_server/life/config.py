@@ -313,16 +313,9 @@ class Settings(BaseSettings):
 
     @model_validator(mode="after")
     def _one_store(self) -> Self:
-        if not self.store:
-            return self
-        if "data_dir" in self.model_fields_set:
+        if self.store and "data_dir" in self.model_fields_set:
             raise ValueError(
                 "data_dir and store: give one: a daemon keeps its collections in one place"
-            )
-        if self.snapshot_every_h:
-            raise ValueError(
-                "snapshot_every_h and store: a database has no snapshots of totonoe; its own "
-                "backup does that"
             )
         return self
 

@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterator, Set
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import replace
-from pathlib import Path
 from typing import Any, TypeVar
 
 from totonoe_core.base import limits, plain
@@ -53,6 +52,7 @@ from totonoe_core.engine.state.state import CollectionState
 from totonoe_core.engine.writer.written import Written
 from totonoe_core.judging import JudgingService
 from totonoe_core.rules import validate
+from totonoe_core.store.records import Place
 from totonoe_core.store.seam import Store
 
 DEFAULT = "default"
@@ -118,7 +118,7 @@ class Collections:
             store.notices.hear(self._look_after_others)
         self._sweepers = [
             Sweeper((self._openings.sweep, self.purge_deleted, self.retain)),
-            *([Sweeper((self._refresh_names,), NAMES_READ_S)] if store.shared else []),
+            *([Sweeper((self.refresh_names,), NAMES_READ_S)] if store.shared else []),
         ]
 
     def opened(self, name: str) -> Future[Collection]:
@@ -150,7 +150,7 @@ class Collections:
         if name == DEFAULT:
             self.make_default()
         if name not in self.names.by_name:
-            self._refresh_names()
+            self.refresh_names()
         with self.names.lock:
             uid = self.names.by_name.get(name)
         if uid is None:
@@ -166,7 +166,7 @@ class Collections:
             written=self.written,
         )
 
-    def _refresh_names(self) -> None:
+    def refresh_names(self) -> None:
         """Take over names that other daemons gave or took; let go of what they deleted.
 
         Not under the lock of the openings.
@@ -221,7 +221,7 @@ class Collections:
         anything about it.
         """
         self.make_default()
-        self._refresh_names()
+        self.refresh_names()
         with self.names.lock:
             names = sorted(name for name in self.names.by_name if name > after and sees(name))
             revision = self._catalog.revision()
@@ -263,7 +263,7 @@ class Collections:
     def make_default(self) -> None:
         """Make the default collection if it is missing; it always appears to exist."""
         if DEFAULT not in self.names.by_name:
-            self._refresh_names()
+            self.refresh_names()
         with self.names.lock:
             missing = DEFAULT not in self.names.by_name
         if missing:
@@ -273,7 +273,7 @@ class Collections:
                 self._create(info, _DEFAULT_OPERATION, "", b"")
             except AlreadyExists:
                 # Another daemon made it in between.
-                self._refresh_names()
+                self.refresh_names()
                 if DEFAULT not in self.names.by_name:
                     raise
 
@@ -504,10 +504,10 @@ class Collections:
             self._openings.release(name, held)
 
     @contextmanager
-    def kept_aside(self, uid: str) -> Iterator[Path | None]:
-        """The file of a collection that has no name, and gets none within; `None`: it has one."""
+    def kept_aside(self, uid: str) -> Iterator[Place | None]:
+        """A collection that has no name, and gets none here within; `None`: it has one."""
         with self.names.lock:
-            yield None if uid in self.names.by_name.values() else self._catalog.place(uid, "").path
+            yield None if uid in self.names.by_name.values() else self._catalog.place(uid, "")
 
     def undo_restored(
         self, name: str, operation_id: str, target_operation_id: str, agent_id: str, digest: bytes

@@ -1,4 +1,4 @@
-"""Purge of a file that is not open as a collection: a snapshot, or one that is being restored.
+"""Purge of rows that are not open as a collection: a snapshot, or one that is being restored.
 
 It runs the steps of an open collection by the same code, without an index.
 """
@@ -6,7 +6,6 @@ It runs the steps of an open collection by the same code, without an index.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import cast
 
 from totonoe_core.base.errors import Unavailable
@@ -18,8 +17,8 @@ from totonoe_core.engine.commands.purge import Purging
 from totonoe_core.engine.state.ledger import Ledger, Operation
 from totonoe_core.engine.state.state import CollectionState
 from totonoe_core.store.aside import corrupt_memory
-from totonoe_core.store.records import Place, Touched
-from totonoe_core.store.seam import CollectionFile, FileCopies
+from totonoe_core.store.records import Touched
+from totonoe_core.store.seam import CollectionFile
 
 _CLEAN_STEPS_MAX = 1_000_000
 
@@ -68,48 +67,35 @@ class _FileState:
         """Return none: no row is set aside here; a damaged one ends the purge as `Corruption`."""
 
 
-def purge_file(
-    copies: FileCopies,
-    path: Path,
-    memory_ids: Sequence[str],
-    reason: str,
-    now_us: int,
-    place: Place | None = None,
-) -> int:
-    """Purge memories from a file as one operation, and clean it; return how many there were.
+def purge_rows(file: CollectionFile, memory_ids: Sequence[str], reason: str, now_us: int) -> int:
+    """Purge memories as one operation, and clean the file; return how many there were.
 
-    Unknown and already purged ids are skipped. A file of an earlier format is brought forward.
-    `place` is the collection that the file must belong to; `None` accepts any. Raises `ReadOnly`,
-    `Corruption`.
+    Unknown and already purged ids are skipped. Raises `ReadOnly`, `Corruption`.
     """
-    file = copies.open(path, place)
-    try:
-        _, revision, last_us = file.last_numbers()
-        state = cast(CollectionState, _FileState(file))
-        ledger = Ledger(state)
-        there = tuple(one for one in memory_ids if ledger.find(one, "") is not None)
-        if there:
-            command = Purge("", there, reason)
-            operation = Operation(revision + 1, max(last_us + 1, now_us), Touched())
-            with file.transaction():
-                Purging(ledger).purge(operation, command)
-                file.put_operation(
-                    operation.revision,
-                    "",
-                    "",
-                    kind_of(command),
-                    reason,
-                    operation.touched,
-                    operation.now_us,
-                )
-            file.begin_cleaning()
-        for _ in range(_CLEAN_STEPS_MAX):
-            if not file.to_clean:
-                return len(there)
-            if not file.clean():
-                break
-        raise Unavailable(
-            "OVERLOADED", f"{path.name} cannot be cleaned now", retry_delay_ms=RETRY_DELAY_MS
-        )
-    finally:
-        file.close()
+    _, revision, last_us = file.last_numbers()
+    state = cast(CollectionState, _FileState(file))
+    ledger = Ledger(state)
+    there = tuple(one for one in memory_ids if ledger.find(one, "") is not None)
+    if there:
+        command = Purge("", there, reason)
+        operation = Operation(revision + 1, max(last_us + 1, now_us), Touched())
+        with file.transaction():
+            Purging(ledger).purge(operation, command)
+            file.put_operation(
+                operation.revision,
+                "",
+                "",
+                kind_of(command),
+                reason,
+                operation.touched,
+                operation.now_us,
+            )
+        file.begin_cleaning()
+    for _ in range(_CLEAN_STEPS_MAX):
+        if not file.to_clean:
+            return len(there)
+        if not file.clean():
+            break
+    raise Unavailable(
+        "OVERLOADED", f"{file.path.name} cannot be cleaned now", retry_delay_ms=RETRY_DELAY_MS
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 
 from totonoe_core.base import limits, plain
 from totonoe_core.base.clock import Clock
@@ -93,18 +94,29 @@ class Names:
             self._files().copy_beside_snapshots()
 
     def take_name(
-        self, answer: Restored, name: str, *, agent_id: str, digest: bytes, kind: str = RESTORED
+        self,
+        answer: Restored,
+        name: str,
+        *,
+        agent_id: str,
+        digest: bytes,
+        kind: str = RESTORED,
+        put: Callable[..., int] | None = None,
     ) -> None:
         """Gives a name to `answer.uid` (none: to nothing) in the place of `answer.replaced_uid`.
+
+        `put` lists a collection that was made for this; `None`: there are both already.
 
         Raises `NotConfirmed` if the name has changed hands since, `Quota`, `ReadOnly`.
         """
         with self.lock:
-            if self.by_name.get(name, "") != answer.replaced_uid:
+            # Not taken over here: who does that also lets go of what other daemons deleted.
+            now = self.catalog.names() if self._store.shared else self.by_name
+            if now.get(name, "") != answer.replaced_uid:
                 raise NotConfirmed(name=name)
             if not answer.replaced_uid:
                 self.check_new(name)
-            self.catalog.put(
+            (put or self.catalog.put)(
                 uid=answer.uid or answer.replaced_uid,
                 name=name,
                 deleted_us=None if answer.uid else self._clock(),
@@ -117,7 +129,6 @@ class Names:
                 replaced_uid=answer.replaced_uid if answer.uid else "",
             )
             if answer.uid:
-                self._files().settle(answer.uid)
                 self.by_name[name] = answer.uid
             else:
                 del self.by_name[name]

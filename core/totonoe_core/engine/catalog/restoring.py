@@ -1,15 +1,14 @@
 """Restoring of a snapshot as a collection: examined, copied, purged again, named in one commit.
 
-    prepare   collections/<new uid>.tmp/memory.db: a copy whose sha256, pages, rows, counts and
-              revision are those of the snapshot; of an earlier format it is brought forward
-    place     the checkpoint that came with the snapshot, so that opening need not read every row
+    prepare   a copy that is what was sealed, in the place of a new collection, with its name
     purge     purges from the copy what any collection of the family has purged since
     commit    the catalogue gets its row, the directory its name. A collection that had the name is
               kept like a deleted one, and an Undo brings it back
 
 A family is the set of collections that a memory's id may be in: those restored from one another's
 snapshots. No purge of theirs can fall between the last check and the commit: those that are open
-wait for it, some milliseconds, and those that are closed stay so.
+wait for it, some milliseconds, and those that are closed stay so; of several daemons over one
+database all wait, at the locks of these collections.
 """
 
 from __future__ import annotations
@@ -19,20 +18,17 @@ import logging
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from hashlib import blake2b
-from pathlib import Path
 from typing import TypeVar
 
 from totonoe_core.base import limits, plain
 from totonoe_core.base.clock import Clock
-from totonoe_core.base.errors import Corruption, NotConfirmed, NotFound, Unavailable
+from totonoe_core.base.errors import Corruption, NotConfirmed, Unavailable
 from totonoe_core.base.ids import new_operation_id
 from totonoe_core.domain.snapshots import Restored, Snapshot
 from totonoe_core.engine.catalog.collections import DEFAULT, Collections
-from totonoe_core.engine.catalog.file_purging import purge_file
+from totonoe_core.engine.catalog.file_purging import purge_rows
 from totonoe_core.engine.collection.collection import Collection
-from totonoe_core.engine.state.state import CollectionState
-from totonoe_core.store.records import Examined, Place
-from totonoe_core.store.seam import FileCopies
+from totonoe_core.store.seam import KeptSnapshots, Prepared
 
 T = TypeVar("T")
 _log = logging.getLogger(__name__)
@@ -45,9 +41,9 @@ _LOOKS_MAX = 8
 class Restoring:
     """Restores snapshots. On the snapshots' thread."""
 
-    def __init__(self, collections: Collections, copies: FileCopies, clock: Clock) -> None:
+    def __init__(self, collections: Collections, kept: KeptSnapshots, clock: Clock) -> None:
         self._collections = collections
-        self._copies = copies
+        self._kept = kept
         self._clock = clock
 
     def restore(
@@ -64,6 +60,7 @@ class Restoring:
         """Restore into a name; see `Engine.restore_snapshot`."""
         if name == DEFAULT:
             self._collections.make_default()
+        self._collections.refresh_names()
         before = Restored(snapshot, restored=False)
         if not self._collections.names.free(name):
             revision, active_count = self._replaced(name, agent_id)
@@ -81,24 +78,18 @@ class Restoring:
         elif confirmation_token:
             # The state that the token was given for is gone.
             raise NotConfirmed(name=name)
-        uid, path = self._copies.catalogue.prepare()
-        try:
-            verified_copy(self._copies, snapshot, path, tell)
+        with self._kept.prepare(snapshot, name, tell) as made:
             tell("naming", 0.0)
-            self._copies.rename(Place(path, uid, name))
-            if snapshot.format == self._copies.format:
-                # Rows of an earlier format were changed just now, and a purge drops it.
-                self._copies.place_checkpoint(snapshot, path, uid)
             asked = replace(
-                before, restored=True, uid=uid, operation_id=operation_id or new_operation_id()
+                before,
+                restored=True,
+                uid=made.uid,
+                operation_id=operation_id or new_operation_id(),
             )
             with self._collections.closed(name if before.replaced_uid else "") as info_now:
                 if info_now is not None and info_now.revision != before.replaced_revision:
                     raise NotConfirmed(name=name)
-                return self._named(asked, path, name, agent_id, digest)
-        except BaseException:
-            self._collections.names.abandon(uid)
-            raise
+                return self._named(asked, made, name, agent_id, digest)
 
     def _replaced(self, name: str, agent_id: str) -> tuple[int, int]:
         """Return revision and live count of a collection; zeros if it cannot be read.
@@ -114,7 +105,7 @@ class Restoring:
         return 0, 0
 
     def _named(
-        self, asked: Restored, path: Path, name: str, agent_id: str, digest: bytes
+        self, asked: Restored, made: Prepared, name: str, agent_id: str, digest: bytes
     ) -> Restored:
         """Purge again what was purged since, and give the collection its name."""
         gone: set[str] = set()
@@ -122,23 +113,25 @@ class Restoring:
         for _ in range(_LOOKS_MAX):
             found_ids, unread_uids = self._gone(asked.snapshot)
             gone |= found_ids
-            again_count += purge_file(
-                self._copies, path, sorted(gone), "purged before it was restored", self._clock()
-            )
+            again_count += self._purged(made, sorted(gone))
             answer = replace(
                 asked,
-                collection=CollectionState.read_info(
-                    self._collections.store, Place(path, asked.uid, name)
-                ),
+                collection=made.info(),
                 purged_again_count=again_count,
                 unread_uids=unread_uids,
             )
 
             def commit(answer: Restored = answer, gone: set[str] = gone) -> bool:
                 """While every writer of the family waits."""
+                family = self.family(asked.snapshot.collection_uid)
+                held = made.hold({*family, asked.replaced_uid} - {""})
+                if held and held.get(asked.replaced_uid, 0) != asked.replaced_revision:
+                    raise NotConfirmed(name=name)
                 if not self._gone(asked.snapshot)[0] <= gone:
                     return False
-                self._collections.names.take_name(answer, name, agent_id=agent_id, digest=digest)
+                self._collections.names.take_name(
+                    answer, name, agent_id=agent_id, digest=digest, put=made.put
+                )
                 return True
 
             with contextlib.ExitStack() as used:
@@ -154,8 +147,20 @@ class Restoring:
             retry_delay_ms=limits.RETRY_DELAY_MS,
         )
 
+    def _purged(self, made: Prepared, ids: Sequence[str]) -> int:
+        file = made.open()
+        try:
+            return purge_rows(file, ids, "purged before it was restored", self._clock())
+        finally:
+            file.close()
+
     def _others(self, snapshot: Snapshot, name: str) -> list[str]:
-        """Return the existing collections of the family, without the one that is replaced."""
+        """Return the existing collections of the family, without the one that is replaced.
+
+        None of a shared store: its locks hold the writers of all daemons (`Prepared.hold`).
+        """
+        if self._collections.store.shared:
+            return []
         family = self.family(snapshot.collection_uid)
         uids = sorted(self._collections.names.uids().items())
         return [other for other, uid in uids if uid in family and other != name]
@@ -170,15 +175,17 @@ class Restoring:
         unread = []
         for uid in sorted(self.family(snapshot.collection_uid)):
             place = self._collections.names.catalog.place(uid, "")
-            if not place.path.exists():
-                # Only a collection that was purged as a whole may be without its file.
-                unread += [uid] * (uid in listed)
-                continue
             try:
-                gone.update(self._copies.purged_ids(place))
+                found = self._kept.purged_ids(place)
             except Corruption as error:
                 _log.warning("purges of collection %s are not known: %s", uid, error.message)
                 unread.append(uid)
+                continue
+            if found is None:
+                # Only a collection that was purged as a whole may be without its rows.
+                unread += [uid] * (uid in listed)
+            else:
+                gone.update(found)
         return gone, tuple(unread)
 
     def family(self, uid: str) -> set[str]:
@@ -205,39 +212,3 @@ def _token(asked: Restored) -> str:
     snapshot = asked.snapshot
     bound = (asked.replaced_uid, asked.replaced_revision, snapshot.id, snapshot.sha256)
     return blake2b(plain.dumps(bound).encode(), digest_size=16).hexdigest()
-
-
-def found(copies: FileCopies, snapshot_id: str) -> Snapshot:
-    """Return the snapshot of an id. Raises `NotFound` (SNAPSHOT_NOT_FOUND)."""
-    snapshot = copies.snapshots.find(snapshot_id)
-    if snapshot is None:
-        raise NotFound("SNAPSHOT_NOT_FOUND", kind="snapshot", name=snapshot_id)
-    return snapshot
-
-
-def verified_copy(
-    copies: FileCopies, snapshot: Snapshot, target: Path, tell: Tell = lambda *_: None
-) -> None:
-    """Copy a snapshot's file and examine the copy. Raises `Corruption`."""
-    path = copies.snapshots.path(snapshot)
-    if copies.copy_file(path, target, lambda share: tell("copying", share)) != snapshot.sha256:
-        raise Corruption(
-            "CORRUPT_ROW",
-            f"snapshot {snapshot.id} is not the file that was listed: its sha256 differs",
-            file=path.name,
-        )
-    sealed = sound(copies.examine(target, lambda share: tell("checking", share)), path)
-    if replace(sealed, file_bytes=snapshot.file_bytes, sha256=snapshot.sha256) != snapshot:
-        raise Corruption(
-            "CORRUPT_ROW",
-            f"snapshot {snapshot.id} and its manifest do not say the same",
-            file=path.name,
-        )
-
-
-def sound(examined: Examined, path: Path) -> Snapshot:
-    """Return the snapshot of an examined file. Raises `Corruption` if it has faults."""
-    if examined.faults or examined.snapshot is None:
-        shown = "; ".join(examined.faults[:3])
-        raise Corruption("CORRUPT_ROW", f"{path.name} is damaged: {shown}", file=path.name)
-    return examined.snapshot

@@ -1,30 +1,31 @@
 """Snapshots: creating, listing, deleting, restoring, and their part in a purge.
 
-    create    copied on the writer's thread, a step of some milliseconds between two batches;
-              sealed, examined and listed by the snapshots' own thread, with a checkpoint
-    restore   copied into a directory of its own and examined, purged again of memories that were
-              purged since, and only then named in the catalogue, in one commit
+    create    taken beside the work of the writer, sealed, examined and listed
+    restore   copied and examined, purged again of memories that were purged since, and only then
+              named in the catalogue, in one commit
     purge     looks into every snapshot of the family: of the collection, of those it was restored
               from, and of those restored from its own
 
-All changes run one after the other on one thread: a purge that arrives while a snapshot is taken
-finds it when it is complete.
+How a snapshot is kept is up to the store (`KeptSnapshots`): as a file (`file_snapshots.py`), or as
+rows of the database. All changes run one after the other on one thread, and the store lets no two
+daemons make them at once: a purge that arrives while a snapshot is taken finds it when it is
+complete.
 """
 
 from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence, Set
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import replace
 from hashlib import blake2b
-from pathlib import Path
 from typing import TypeVar
 
 from totonoe_core.base import limits, plain
 from totonoe_core.base.clock import Clock
-from totonoe_core.base.errors import AlreadyExists, Corruption, Quota, TotonoeError, Unavailable
+from totonoe_core.base.errors import AlreadyExists, NotFound, Quota, TotonoeError, Unavailable
 from totonoe_core.base.ids import new_operation_id, new_snapshot_id
 from totonoe_core.domain.collections import Sees
 from totonoe_core.domain.records import ModelIdentity
@@ -40,13 +41,12 @@ from totonoe_core.domain.snapshots import (
     SnapshotStats,
     SnapshotUse,
 )
-from totonoe_core.engine.catalog import restoring
 from totonoe_core.engine.catalog.collections import Collections
-from totonoe_core.engine.catalog.file_purging import purge_file
+from totonoe_core.engine.catalog.file_purging import purge_rows
+from totonoe_core.engine.catalog.file_snapshots import FileSnapshots
 from totonoe_core.engine.catalog.restoring import Restoring, Tell
 from totonoe_core.engine.state.futures import ready, shutting_down, submit
-from totonoe_core.store.records import Place
-from totonoe_core.store.seam import FileCopies, SnapshotFiles, needed
+from totonoe_core.store.seam import KeptSnapshots, needed
 
 T = TypeVar("T")
 _log = logging.getLogger(__name__)
@@ -58,8 +58,8 @@ _NO_MODEL = ModelIdentity("", "", "", 0)
 class Snapshots:
     """Snapshots of the collections of one store. Safe from any thread.
 
-    With a schedule, a thread checks every half minute what is due (`run_due`). On a store without
-    copies of files there are none: calls raise `NotOnThisStore`, and a purge finds none.
+    With a schedule, a thread checks every half minute what is due (`run_due`). On a store that has
+    none calls raise `NotOnThisStore`, and a purge finds none.
     """
 
     def __init__(self, collections: Collections, clock: Clock, schedule: SnapshotSchedule) -> None:
@@ -75,24 +75,26 @@ class Snapshots:
         self._job: SnapshotJob | None = None
         self._job_collection = ""
         self._timer: threading.Thread | None = None
-        if self._store.copies is not None:
-            submit(self._worker, self._sweep)
+        copies = self._store.copies
+        self._found: KeptSnapshots | None = (
+            self._store.snapshots
+            if copies is None
+            else FileSnapshots(collections, copies, self._stop)
+        )
+        if self._found is not None:
+            submit(self._worker, self._found.sweep)
         if schedule.every_h:
             self._timer = threading.Thread(target=self._watch, name="schedule", daemon=True)
             self._timer.start()
 
     @property
-    def _copies(self) -> FileCopies:
-        return needed(self._store.copies, "snapshots", self._store.name)
-
-    @property
-    def files(self) -> SnapshotFiles:
-        """The snapshots' files. Raises `NotOnThisStore`."""
-        return self._copies.snapshots
+    def kept(self) -> KeptSnapshots:
+        """The snapshots. Raises `NotOnThisStore`."""
+        return needed(self._found, "snapshots", self._store.name)
 
     @property
     def _restoring(self) -> Restoring:
-        return Restoring(self._collections, self._copies, self._clock)
+        return Restoring(self._collections, self.kept, self._clock)
 
     def stop(self) -> None:
         """Refuse further calls; a running copy is given up. Idempotent."""
@@ -104,6 +106,8 @@ class Snapshots:
         self._worker.shutdown(wait=True, cancel_futures=True)
         if self._timer is not None:
             self._timer.join()
+        if self._found is not None:
+            self._found.close()
 
     def _submit(self, work: Callable[[], T]) -> Future[T]:
         """Queue a call. Raises `Unavailable` if SNAPSHOT_JOBS_MAX wait."""
@@ -142,7 +146,7 @@ class Snapshots:
             if operation_id:
                 asked = (uid, agent_id, operation_id)
                 snapshot_id = "snap_" + _digest("id", asked)[:8].hex()
-            known = self.files.find(snapshot_id)
+            known = self.kept.find(snapshot_id)
             if known is not None and known.asked != digest.hex():
                 raise AlreadyExists(
                     "OPERATION_ID_REUSED",
@@ -154,9 +158,14 @@ class Snapshots:
                 draft = self._draft(snapshot_id, uid, collection, name, comment)
                 known = self._take(collection, replace(draft, asked=digest.hex()))
             chosen = operation_id or new_operation_id()
-            self._collections.names.keep(
-                chosen, agent_id, "CreateSnapshot", uid, digest, plain.dumps(known)
-            )
+            try:
+                self._collections.names.keep(
+                    chosen, agent_id, "CreateSnapshot", uid, digest, plain.dumps(known)
+                )
+            except AlreadyExists:
+                # Another daemon got the same call, and has kept its answer just now.
+                if self._collections.names.replayed(agent_id, operation_id, digest) is None:
+                    raise
             return SnapshotCreated(known, chosen)
 
         return self._submit(work)
@@ -168,50 +177,33 @@ class Snapshots:
 
         Raises `Quota` without room, `AlreadyExists` for a name that is taken.
         """
-        beside = list(self.files.of(uid))
-        if len(beside) >= limits.SNAPSHOTS_PER_COLLECTION_MAX:
-            raise Quota(
-                "QUOTA_EXCEEDED",
-                f"the collection has {limits.SNAPSHOTS_PER_COLLECTION_MAX} snapshots, the most",
-            )
-        if name and any(one.name == name for one in beside):
-            raise AlreadyExists("SNAPSHOT_EXISTS", kind="snapshot", name=name)
+        _check_room(name, list(self.kept.of(uid)))
         return Snapshot(
             snapshot_id, uid, collection, name, comment, self._clock(), 0, 0, 0, _NO_MODEL, 0
         )
 
-    def _take(self, name: str, draft: Snapshot) -> Snapshot:
-        """Copy a collection as it is when the copy ends, seal, examine and list it.
+    def _take(
+        self,
+        name: str,
+        draft: Snapshot,
+        check: Callable[[Sequence[Snapshot]], None] = lambda _: None,
+    ) -> Snapshot:
+        """Take and list a snapshot; `check` sees those that other daemons have taken meanwhile."""
+        told = self._begin("create", draft.id, name)
 
-        Raises `Corruption` if the copy is not sound: a snapshot that cannot be restored is none.
-        """
-        temporary = self.files.temporary(draft.collection_uid, draft.id)
-        checkpoint = self.files.unlisted_checkpoint(temporary)
+        def tell(step: str, share: float) -> None:
+            if self._stop.is_set():
+                raise shutting_down()
+            told(step, share)
+
+        def check_all(beside: Sequence[Snapshot]) -> None:
+            _check_room(draft.name, beside)
+            check(beside)
+
         try:
-            tell = self._begin("create", draft.id, name)
-            with self._collections.using(name) as found:
-                found.catch_up()
-                found.copying.copy_to(
-                    temporary, checkpoint, self._stop, lambda share: tell("copying", share)
-                )
-            tell("sealing", 0.0)
-            snapshot = self._copies.seal(temporary, draft)
-            tell("checking", 0.0)
-            faults = self._copies.examine(temporary, lambda share: tell("checking", share)).faults
-            if faults:
-                raise unsound(name, faults)
-            tell("naming", 0.0)
-            self.files.commit(temporary, snapshot)
-        except BaseException:
-            self.files.discard(temporary)
-            raise
+            return self.kept.take(name, draft, tell, check_all)
         finally:
             self._job = None
-        try:
-            self._collections.names.copy_beside_snapshots()
-        except TotonoeError as error:
-            _log.warning("the catalogue was not copied to the snapshots: %s", error.message)
-        return snapshot
 
     def _begin(self, kind: str, snapshot_id: str, collection: str) -> Tell:
         """Note the work that begins, for Stats; return the call that notes its progress."""
@@ -227,12 +219,13 @@ class Snapshots:
 
     def list(self, collection: str) -> list[ListedSnapshot]:
         """Return snapshots of the collection of a name, or (empty) all, newest first."""
+        self._collections.refresh_names()
         names = {uid: name for name, uid in self._collections.names.uids().items()}
         if collection:
             uid = self._collections.names.uid(collection)
-            chosen = list(self.files.of(uid))
+            chosen = list(self.kept.of(uid))
         else:
-            chosen = list(self.files.all())
+            chosen = list(self.kept.all())
         chosen.sort(key=lambda one: (-one.created_us, one.id))
         return [ListedSnapshot(one, names.get(one.collection_uid, "")) for one in chosen]
 
@@ -249,7 +242,7 @@ class Snapshots:
                 return SnapshotDeleted(snapshot, operation_id, replayed=True)
             snapshot = self.found(snapshot_id)
             chosen = operation_id or new_operation_id()
-            self.files.delete(snapshot)
+            self.kept.delete(snapshot)
             self._collections.names.keep(
                 chosen,
                 agent_id,
@@ -264,7 +257,10 @@ class Snapshots:
 
     def found(self, snapshot_id: str) -> Snapshot:
         """Return the snapshot of an id. Raises `NotFound` (SNAPSHOT_NOT_FOUND)."""
-        return restoring.found(self._copies, snapshot_id)
+        snapshot = self.kept.find(snapshot_id)
+        if snapshot is None:
+            raise NotFound("SNAPSHOT_NOT_FOUND", kind="snapshot", name=snapshot_id)
+        return snapshot
 
     # -- Restore
 
@@ -315,7 +311,7 @@ class Snapshots:
     ) -> Future[tuple[SnapshotHolding, ...]]:
         """See `Engine.purge_snapshots`."""
 
-        if self._store.copies is None:
+        if self._found is None:
             return ready(())
 
         def work() -> tuple[SnapshotHolding, ...]:
@@ -326,54 +322,46 @@ class Snapshots:
                 return ()
             uid = self._collections.names.uid(collection)
             if not dry_run:
+                self.kept.settle()
                 self._purge_replaced(uid, chosen)
             for snapshot in self._of_family(uid):
-                held = self._copies.holds(self.files.path(snapshot), chosen)
+                held = self.kept.holds(snapshot, chosen)
                 if not held:
                     continue
                 seen, wanted = sees(snapshot.collection), SnapshotUse.LIST if dry_run else use
                 if wanted is SnapshotUse.DELETE and not seen:
                     wanted = SnapshotUse.REWRITE
-                done = self._purged(snapshot, held, wanted)
-                if seen:
-                    out.append(done)
+                with suppress(NotFound):  # another daemon has deleted it meanwhile
+                    done = self._purged(snapshot, held, wanted)
+                    if seen:
+                        out.append(done)
             return tuple(out)
 
         return self._submit(work)
 
     def _purge_replaced(self, uid: str, ids: Sequence[str]) -> None:
         """Purge collections that are kept aside: an Undo of a restore must not bring it back."""
+        why = "purged in what took its place"
         for one in sorted(self._restoring.family(uid)):
-            with self._collections.kept_aside(one) as path:
-                if path is not None and path.exists():
-                    why, place = "purged in what took its place", Place(path, one, "")
-                    purge_file(self._copies, path, ids, why, self._clock(), place)
+            with self._collections.kept_aside(one) as place:
+                if place is not None:
+                    self.kept.purge_aside(
+                        place, lambda file: purge_rows(file, ids, why, self._clock())
+                    )
 
     def _of_family(self, uid: str) -> Iterable[Snapshot]:
         for one in sorted(self._restoring.family(uid)):
-            yield from sorted(self.files.of(one), key=lambda found: (found.created_us, found.id))
+            yield from sorted(self.kept.of(one), key=lambda found: (found.created_us, found.id))
 
     def _purged(self, snapshot: Snapshot, held: Sequence[str], use: SnapshotUse) -> SnapshotHolding:
         if use is SnapshotUse.DELETE:
-            self.files.delete(snapshot)
+            self.kept.delete(snapshot)
             return SnapshotHolding(snapshot, len(held), deleted=True)
         if use is SnapshotUse.LIST:
             return SnapshotHolding(snapshot, len(held))
-        temporary = self.files.temporary(snapshot.collection_uid, snapshot.id)
-        try:
-            restoring.verified_copy(self._copies, snapshot, temporary)
-            count = purge_file(self._copies, temporary, held, "snapshot rewritten", self._clock())
-            after = replace(
-                snapshot,
-                rewrite_count=snapshot.rewrite_count + 1,
-                purged_count=snapshot.purged_count + count,
-            )
-            after = self._copies.seal(temporary, after)
-            self.files.commit(temporary, after)
-        except BaseException:
-            self.files.discard(temporary)
-            raise
-        self.files.discard(temporary)
+        after, count = self.kept.rewrite(
+            snapshot, lambda file: purge_rows(file, held, "snapshot rewritten", self._clock())
+        )
         return SnapshotHolding(after, count, rewritten=True)
 
     # -- By the schedule
@@ -399,10 +387,13 @@ class Snapshots:
         self._looked_us = {
             uid: time for uid, time in self._looked_us.items() if uid in there.values()
         }
+        kept: dict[str, list[Snapshot]] = {}
+        for one in sorted(self.kept.all(), key=lambda one: one.created_us):
+            kept.setdefault(one.collection_uid, []).append(one)
         for name, uid in sorted(there.items()):
             if self._stop.is_set():
                 break
-            beside = sorted(self.files.of(uid), key=lambda one: one.created_us)
+            beside = kept.get(uid, [])
             newest = beside[-1] if beside else None
             times = [one.created_us for one in beside[-1:]]
             if uid in self._looked_us:
@@ -412,7 +403,7 @@ class Snapshots:
                 continue
             self._looked_us[uid] = now_us
             try:
-                if self._take_due(name, uid, newest):
+                if self._take_due(name, uid, newest, {one.id for one in beside}):
                     taken += 1
             except TotonoeError as error:
                 self._failed_count += 1
@@ -420,7 +411,7 @@ class Snapshots:
         self._scheduled_count += taken
         return taken
 
-    def _take_due(self, name: str, uid: str, newest: Snapshot | None) -> bool:
+    def _take_due(self, name: str, uid: str, newest: Snapshot | None, known: Set[str]) -> bool:
         revision = self._collections.info(name).revision
         # A purge that was written into the snapshot too accounts for one revision since.
         if newest is not None and newest.revision == revision:
@@ -428,13 +419,21 @@ class Snapshots:
         if newest is None and revision == 0:
             return False
         draft = self._draft(new_snapshot_id(), uid, name, "", "")
-        snapshot = self._take(name, replace(draft, scheduled=True))
+
+        def check(beside: Sequence[Snapshot]) -> None:
+            if not {one.id for one in beside} <= known:
+                raise _Taken
+
+        try:
+            snapshot = self._take(name, replace(draft, scheduled=True), check)
+        except _Taken:
+            return False
         _log.info("snapshot %s of collection %s at %s", snapshot.id, name, snapshot.revision)
         mine = sorted(
-            (one for one in self.files.of(uid) if one.scheduled), key=lambda one: one.created_us
+            (one for one in self.kept.of(uid) if one.scheduled), key=lambda one: one.created_us
         )
         for old in mine[: -self._schedule.keep]:
-            self.files.delete(old)
+            self.kept.delete(old)
         return True
 
     def stats(self, sees: Sees | None) -> SnapshotStats:
@@ -442,15 +441,15 @@ class Snapshots:
 
         Then the figures of the schedule, which is one for all, are 0.
         """
-        if self._store.copies is None:
+        if self._found is None:
             return SnapshotStats(0, 0, 0, 0, 0, None)
         running = self._job if sees is None or sees(self._job_collection) else None
         if sees is not None:
-            every = [one for one in self.files.all() if sees(one.collection)]
+            every = [one for one in self.kept.all() if sees(one.collection)]
             newest_us = max((one.created_us for one in every), default=0)
             size = sum(one.file_bytes for one in every)
             return SnapshotStats(len(every), size, newest_us, 0, 0, running)
-        every = list(self.files.all())
+        every = list(self.kept.all())
         return SnapshotStats(
             len(every),
             sum(one.file_bytes for one in every),
@@ -460,60 +459,20 @@ class Snapshots:
             running,
         )
 
-    def _sweep(self) -> None:
-        """Remove what an earlier process left unfinished, and restore lost manifests."""
-        for path in self.files.sweep():
-            try:
-                adopt(self._copies, path)
-            except (TotonoeError, OSError) as error:
-                reason = error.reason if isinstance(error, TotonoeError) else "OSError"
-                _log.warning("%s has no manifest and is not listed: %s", path.name, reason)
+
+class _Taken(Exception):  # noqa: N818 - it is no error
+    """Another daemon took a snapshot just now, so that none is due."""
 
 
-def adopt(copies: FileCopies, path: Path) -> Snapshot:
-    """List a snapshot's file that has no manifest, if it matches its seal.
-
-    Raises `Corruption` if it does not, `UnsupportedFormat`, `OSError`, `AlreadyExists` if the id is
-    listed already with other bytes.
-    """
-    files = copies.snapshots
-    snapshot = restoring.sound(copies.examine(path), path)
-    if not copies.is_sound(snapshot):
-        raise Corruption("CORRUPT_ROW", f"{path.name} has no ids of ours", file=path.name)
-    sha256 = copies.sha256_of(path)
-    listed = files.find(snapshot.id)
-    if listed is not None:
-        if listed.sha256 == sha256:
-            return listed
-        raise AlreadyExists("SNAPSHOT_EXISTS", kind="snapshot", name=snapshot.id)
-    if len(list(files.of(snapshot.collection_uid))) >= limits.SNAPSHOTS_PER_COLLECTION_MAX:
+def _check_room(name: str, beside: Sequence[Snapshot]) -> None:
+    """Raise `Quota`, or `AlreadyExists`, if there may be no other snapshot, or none of a name."""
+    if len(beside) >= limits.SNAPSHOTS_PER_COLLECTION_MAX:
         raise Quota(
             "QUOTA_EXCEEDED",
             f"the collection has {limits.SNAPSHOTS_PER_COLLECTION_MAX} snapshots, the most",
         )
-    snapshot = replace(snapshot, file_bytes=path.stat().st_size, sha256=sha256)
-    temporary = files.temporary(snapshot.collection_uid, snapshot.id)
-    try:
-        if copies.copy_file(path, temporary) != sha256:
-            raise shutting_down()
-        # It came along with the file, or stayed when the manifest was lost.
-        copies.carry(path, temporary)
-        files.commit(temporary, snapshot)
-    except BaseException:
-        files.discard(temporary)
-        raise
-    return snapshot
-
-
-def unsound(name: str, faults: Sequence[str]) -> Corruption:
-    """Return the error for a collection of which no snapshot can be taken."""
-    return Corruption(
-        "CORRUPT_ROW",
-        f"no snapshot of collection {name!r} was taken, since it is damaged: "
-        f"{'; '.join(faults[:3])}; purge its bad memories (`totonoe stats` names them), or restore "
-        "an earlier snapshot under another name",
-        collection=name,
-    )
+    if name and any(one.name == name for one in beside):
+        raise AlreadyExists("SNAPSHOT_EXISTS", kind="snapshot", name=name)
 
 
 def _digest(kind: str, asked: tuple[object, ...]) -> bytes:

@@ -46,7 +46,12 @@ class Catalog(CatalogTables):
 
     def place(self, uid: str, name: str) -> Place:
         """Return the place of a collection; its path is where derived files lie."""
-        return Place(self._derived / "collections" / uid / "memory", uid, name)
+        return self.place_below(self._derived, uid, name)
+
+    @staticmethod
+    def place_below(derived: Path, uid: str, name: str) -> Place:
+        """Return the place of a collection of a daemon with this directory of derived files."""
+        return Place(derived / "collections" / uid / "memory", uid, name)
 
     def new_uid(self) -> str:
         """Return a uid that no collection has."""
@@ -90,18 +95,24 @@ class Catalog(CatalogTables):
         session = self._session
         session.begin()
         try:
-            # A statement of its own: what follows sees all that was committed before.
-            before = int(session.execute("SELECT revision FROM catalogue FOR UPDATE").get)
-            yield before + 1
-            session.execute(
-                "UPDATE catalogue SET revision = "
-                "(SELECT coalesce(max(revision), 0) FROM catalogue_operation)"
-            )
+            with self._in_order() as revision:
+                yield revision
             session.end("COMMIT")
         except BaseException:
             with suppress(Exception):
                 session.end("ROLLBACK")
             raise
+
+    @contextmanager
+    def _in_order(self) -> Iterator[int]:
+        """Change the catalogue within a transaction; yields the revision of the change."""
+        # A statement of its own: what follows sees all that was committed before.
+        before = int(self._session.execute("SELECT revision FROM catalogue FOR UPDATE").get)
+        yield before + 1
+        self._session.execute(
+            "UPDATE catalogue SET revision = "
+            "(SELECT coalesce(max(revision), 0) FROM catalogue_operation)"
+        )
 
     def take(self, listed: Sequence[rows.Row], operations: Sequence[rows.Row]) -> None:
         """List collections of another store with its operations, in a transaction of the caller.

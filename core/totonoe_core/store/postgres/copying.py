@@ -50,7 +50,7 @@ class PostgresSide:
     def reading(self, listed: rows.Row) -> Iterator[Reading]:
         """See `Side.reading`. What daemons commit meanwhile is not in it."""
         with self._transaction(listed[0], "ISOLATION LEVEL REPEATABLE READ READ ONLY") as session:
-            yield _SessionReading(session)
+            yield SessionReading(session)
 
     def write(
         self,
@@ -82,7 +82,7 @@ class PostgresSide:
                 "UPDATE collection SET revision = (SELECT coalesce(max(revision), 0) "
                 "FROM operation WHERE uid = $1) WHERE uid = $1"
             )
-            check(_SessionReading(session))
+            check(SessionReading(session))
             Catalog(session, Path()).take([listed], operations)
             session.end("COMMIT")
 
@@ -109,7 +109,7 @@ class PostgresSide:
             session.close()
 
 
-class _SessionReading:
+class SessionReading:
     """`Reading` of a collection's rows, through a transaction."""
 
     def __init__(self, session: Session) -> None:

@@ -15,6 +15,7 @@ from totonoe_core.store.postgres.connecting import connector, look, migrated
 from totonoe_core.store.postgres.notices import Notices
 from totonoe_core.store.postgres.reader import ReaderPool
 from totonoe_core.store.postgres.session import Session
+from totonoe_core.store.postgres.snapshots import Snapshots
 from totonoe_core.store.records import Place
 from totonoe_core.store.tables.sql import PUT_SETTING
 
@@ -44,6 +45,7 @@ class PostgresStore:
         self.notices = None if pooled else Notices(self._connect)
         self._derived = derived
         directories.make(derived / "collections")
+        self.snapshots: seam.KeptSnapshots | None = Snapshots(self._connect, derived)
 
     def _session(self, uid: str) -> Session:
         return Session(self._connect, uid)

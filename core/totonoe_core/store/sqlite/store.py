@@ -37,6 +37,7 @@ class SqliteStore:
     name = "sqlite"
     shared = False
     notices: seam.Notices | None = None
+    snapshots: seam.KeptSnapshots | None = None
 
     def __init__(self, data_dir: Path) -> None:
         self._data_dir = data_dir
