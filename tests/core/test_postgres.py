@@ -549,6 +549,7 @@ def test_tables_of_version_1_get_snapshots(tmp_path: Path) -> None:
         store.catalogue()
     assert store.migrate() == 1
     assert list(store.snapshots.all()) == []
+    store.snapshots.close()
 
 
 def test_behind_a_transaction_pooler_nothing_is_prepared(tmp_path: Path, url: str) -> None:
