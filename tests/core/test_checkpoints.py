@@ -194,7 +194,7 @@ def test_a_purged_row_after_a_checkpoint_is_emptied(tmp_path: Path) -> None:
         )
         changed = {name: getattr(memory, name) for name in memory.__dataclass_fields__}
         gone = Memory(**(changed | {"status": Status.PURGED, "vector": b"", "content": ""}))
-        assert loading.replay(index, [gone]) == 1
+        assert loading.replay(index, [[(gone, b"")]]) == 1
         assert not index.view().vectors(np.array([index_of])).any()
         assert index.retired_count() == 1
 

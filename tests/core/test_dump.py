@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from support.indexes import assert_same_index, random_index
+from support.indexes import DIMENSION, assert_same_index, random_index, random_memory
 from totonoe_core.domain.policy import Tokenizer
 from totonoe_core.domain.records import Status
 from totonoe_core.index import arrays as arrays_module
@@ -69,6 +69,21 @@ def test_loaded_index_equals_one_made_of_the_rows(seed: int) -> None:
     rows = back.view().column("row")
     for memory, _ in memories.values():
         assert rows[back.slot_by_id.get(memory.id)] == memory.row
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_memories_that_are_added_at_once_are_as_if_added_one_by_one(seed: int) -> None:
+    known = [random_memory(np.random.default_rng(seed), row) for row in range(1, 40)]
+    newer = [random_memory(np.random.default_rng(seed + 9), row, 1) for row in range(1, 70, 2)]
+    single, several = (CollectionIndex(DIMENSION, Tokenizer.SCRIPT_AWARE) for _ in range(2))
+    for memories in (known, [], newer):
+        several.add_all([(*one, several.slot_by_row.get(one[0].row)) for one in memories])
+        several.publish()
+        for memory, features in memories:
+            single.add(memory, features, single.slot_by_row.get(memory.row))
+            single.publish()
+    assert_same_index(several, single, seed)
+    assert several.retired_count() == single.retired_count() == 20
 
 
 @pytest.mark.parametrize("seed", range(3))

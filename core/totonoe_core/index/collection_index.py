@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from itertools import chain
@@ -134,6 +134,10 @@ class Features:
         return cls(vector, guard_tokens(content, tokenizer), canonical_hash(content))
 
 
+Added = tuple[Memory, Features, int | None]
+"""A memory, its features, and the slot of its earlier version: see `CollectionIndex.add`."""
+
+
 class CollectionIndex:
     """Arrays, maps and inverted indexes of one collection.
 
@@ -192,8 +196,40 @@ class CollectionIndex:
         `replaces` is the slot of its earlier version: its access figures are copied, and it retires
         on publish.
         """
+        return self.add_all([(memory, features, replaces)])
+
+    def add_all(self, added: Sequence[Added]) -> int:
+        """Give memories new slots as `add` does, and return the first; each of them comes once."""
+        if not added:
+            return self.arrays.end
+        arrays = self.arrays
+        values = [self._values(memory, features) for memory, features, _ in added]
+        for (_, _, replaces), own in zip(added, values, strict=True):
+            if replaces is not None:
+                view = arrays.writer_view()
+                own["last_access"] = view.value("last_access", replaces)
+                own["access_count"] = view.value("access_count", replaces)
+                arrays.pending_status[replaces] = RETIRED
+        vectors = [features.vector for _, features, _ in added]
+        first = arrays.append_all(values, vectors, [features.tokens for _, features, _ in added])
+        for slot, (memory, _, replaces) in enumerate(added, first):
+            if replaces is not None:
+                arrays.set_replaced_by(replaces, slot)
+            self.slot_by_row[memory.row] = slot
+            self._unpublished.append(memory)
+        self.slot_by_id.add_all(first, [memory.id for memory, _, _ in added])
+        for slots, name, without_zero in (
+            (self._slots_by_text, "text_hash", False),
+            (self._slots_by_words, "canonical_hash", False),
+            (self._slots_by_key, "key_hash", True),
+        ):
+            slots.add_all(first, np.array([own[name] for own in values], np.uint64), without_zero)
+        return first
+
+    def _values(self, memory: Memory, features: Features) -> dict[str, Any]:
+        """Return the values of a slot in all columns."""
         arrays, fields = self.arrays, memory.fields
-        values: dict[str, Any] = {
+        return {
             "row": memory.row,
             "id_bits": SlotById.bits(memory.id),
             "status": STATUSES[memory.status],
@@ -226,22 +262,6 @@ class CollectionIndex:
             "term_count": 0,
             "replaced_by": NEVER,
         }
-        if replaces is not None:
-            view = arrays.writer_view()
-            values["last_access"] = view.value("last_access", replaces)
-            values["access_count"] = view.value("access_count", replaces)
-            arrays.pending_status[replaces] = RETIRED
-        slot = arrays.append(values, features.vector, features.tokens)
-        if replaces is not None:
-            arrays.set_replaced_by(replaces, slot)
-        self.slot_by_id.add(memory.id, slot)
-        self.slot_by_row[memory.row] = slot
-        self._slots_by_text.add(values["text_hash"], slot)
-        self._slots_by_words.add(features.canonical, slot)
-        if values["key_hash"]:
-            self._slots_by_key.add(values["key_hash"], slot)
-        self._unpublished.append(memory)
-        return slot
 
     def set_status(self, slot: int, status: Status, updated_us: int) -> None:
         """Change a slot's status, possibly to the same, and its updated time, on publish."""

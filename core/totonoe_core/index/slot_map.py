@@ -8,7 +8,7 @@ by copying. Readers check a slot against their view.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import overload
 
 import numpy as np
@@ -49,13 +49,24 @@ class SlotMap:
 
     def add(self, value: int, slot: int) -> None:
         """Add a slot after all others; its column holds the value already."""
-        if slot >= len(self._older):
-            older = np.zeros(slot + 1 + slot // 4, np.int32)
+        self._make_room(slot + 1, 1)
+        self._taken += put_slot(*self._table, self._older, value & _TAG, slot)
+
+    def add_all(self, first: int, values: NDArray[np.uint64], without_zero: bool = False) -> None:
+        """Add slots from one on, as `add`; with `without_zero` not those of value 0."""
+        self._make_room(first + len(values), len(values))
+        self._taken += put_slots(*self._table, self._older, values, first, without_zero)
+
+    def _make_room(self, end: int, more: int) -> None:
+        """Make room for slots below one, and for some more values."""
+        if end > len(self._older):
+            older = np.zeros(end + end // 4, np.int32)
             older[: len(self._older)] = self._older
             self._older = older
-        self._taken += put_slot(*self._table, self._older, value & _TAG, slot)
-        if 3 * self._taken > 2 * len(self._table[0]):
-            size = 2 * len(self._table[0])
+        size = len(self._table[0])
+        while 3 * (self._taken + more) > 2 * size:
+            size *= 2
+        if size > len(self._table[0]):
             larger = np.zeros(size, np.uint32), np.zeros(size, np.int32)
             move_tags(*self._table, *larger)
             self._table = larger
@@ -63,11 +74,7 @@ class SlotMap:
     def fill(self, *, without_zero: bool = False) -> None:
         """Add every published slot to an empty map; with `without_zero` not those of value 0."""
         view = self._arrays.view()
-        places = _FIRST_PLACES
-        while 3 * view.count > 2 * places:
-            places *= 2
-        self._table = np.zeros(places, np.uint32), np.zeros(places, np.int32)
-        self._older = np.zeros(view.count + view.count // 4 + _FIRST_SLOTS, np.int32)
+        self._make_room(view.count, view.count)
         for base, size, chunk in view.parts():
             values = chunk.columns[self._column][:size]
             self._taken += put_slots(*self._table, self._older, values, base, without_zero)
@@ -137,11 +144,15 @@ class SlotById:
 
     def add(self, memory_id: str, slot: int) -> None:
         """Add a version of a memory."""
-        bits = _bits(memory_id)
-        if bits is None:
-            self._others.setdefault(memory_id, []).append(slot)
-        else:
-            self._map.add(bits, slot)
+        self.add_all(slot, [memory_id])
+
+    def add_all(self, first: int, memory_ids: Sequence[str]) -> None:
+        """Add versions of memories in slots from one on."""
+        found = [_bits(memory_id) for memory_id in memory_ids]
+        self._map.add_all(first, np.array([bits or 0 for bits in found], np.uint64), True)
+        for slot, (bits, memory_id) in enumerate(zip(found, memory_ids, strict=True), first):
+            if bits is None:
+                self._others.setdefault(memory_id, []).append(slot)
 
     def take_back(self, memory_id: str) -> None:
         """Remove the newest version of a memory."""

@@ -18,7 +18,7 @@ import numpy as np
 from totonoe_core.domain.collections import CollectionInfo
 from totonoe_core.domain.records import Memory, Status
 from totonoe_core.index import dump, hnsw, recipe, stored_reading
-from totonoe_core.index.collection_index import CollectionIndex, vector_of
+from totonoe_core.index.collection_index import Added, CollectionIndex, vector_of
 from totonoe_core.index.hnsw_file import ReadGraph, read_graph
 from totonoe_core.store.checkpoint import Checkpoints, Damaged, Header, Outdated, Saved
 from totonoe_core.store.seam import CollectionFile
@@ -28,6 +28,8 @@ _log = logging.getLogger(__name__)
 RETIRED_SHARE_MAX = 0.3
 """Share of retired slots from which on an index is compacted when opened."""
 _LOADED_AT_ONCE = 1024
+Changed = list[tuple[Memory, bytes]]
+"""Some memories, each once, with the stored readings of their texts."""
 _CHANGING = ("model", "dimension", "model_since", "tokenizer", "made_by")
 GRAPH, GRAPH_SLOTS, GRAPH_BASIS = "graph", "graph_slots", "graph_basis"
 
@@ -181,11 +183,15 @@ def rebuilt(
     """Build the index of all rows. Raises `Corruption`."""
     index = CollectionIndex(info.model.dimension, info.guard.tokenizer, info.model_number)
     there = (one for one in file.rows.all_memories() if one.status is not Status.PURGED)
-    for memory, reading in _with_readings(file, info, there):
-        last_us, count = access.get(memory.row, (None, 0))
-        memory = replace(memory, last_access_us=last_us, access_count=count)
-        _add(index, memory, reading, None)
-    index.publish()
+    for part in _with_readings(file, info, there):
+        added = []
+        for memory, reading in part:
+            last_us, count = access.get(memory.row, (None, 0))
+            memory = replace(memory, last_access_us=last_us, access_count=count)
+            added.append(_added(index, memory, reading, None))
+        index.add_all(added)
+        # Nobody reads it yet, so publishing only frees the rows themselves.
+        index.publish()
     return index
 
 
@@ -198,12 +204,12 @@ def _of_model(
 
 def _with_readings(
     file: CollectionFile, info: CollectionInfo, memories: Iterable[Memory]
-) -> Iterator[tuple[Memory, bytes]]:
+) -> Iterator[Changed]:
     """Yield memories as `_of_model`, each with the stored reading of its text."""
     left = iter(_of_model(file, info, memories))
     while part := list(islice(left, _LOADED_AT_ONCE)):
         readings = file.rows.readings([memory.row for memory in part])
-        yield from ((memory, readings.get(memory.row, b"")) for memory in part)
+        yield [(memory, readings.get(memory.row, b"")) for memory in part]
 
 
 def follows(before: CollectionInfo, info: CollectionInfo) -> bool:
@@ -219,40 +225,35 @@ def follows(before: CollectionInfo, info: CollectionInfo) -> bool:
     )
 
 
-def changed_after(
-    file: CollectionFile, info: CollectionInfo, revision: int
-) -> list[tuple[Memory, bytes]]:
+def changed_after(file: CollectionFile, info: CollectionInfo, revision: int) -> list[Changed]:
     """Return memories changed after a revision, as `replay` takes them."""
     return list(_with_readings(file, info, file.rows.memories_after(revision)))
 
 
-def replay(index: CollectionIndex, changed: Iterable[tuple[Memory, bytes]]) -> int:
-    """Apply changed rows to an index that nobody reads yet; return how many there were.
-
-    Each has its vector of the collection's model, and the stored reading of its text.
-    """
+def replay(index: CollectionIndex, changed: Iterable[Changed]) -> int:
+    """Apply changed rows to an index, and publish them; return how many there were."""
     count, purged_ids = 0, []
-    for memory, reading in changed:
-        count += 1
-        slot = index.slot_by_row.get(memory.row)
-        if memory.status is not Status.PURGED:
-            _add(index, memory, reading, slot)
-        elif slot is not None:
-            index.set_status(slot, Status.PURGED, memory.updated_us)
-            purged_ids.append(memory.id)
-    index.publish()
+    for part in changed:
+        count += len(part)
+        added = []
+        for memory, reading in part:
+            slot = index.slot_by_row.get(memory.row)
+            if memory.status is not Status.PURGED:
+                added.append(_added(index, memory, reading, slot))
+            elif slot is not None:
+                index.set_status(slot, Status.PURGED, memory.updated_us)
+                purged_ids.append(memory.id)
+        index.add_all(added)
+        index.publish()
     for memory_id in purged_ids:
         index.purge(memory_id)
     return count
 
 
-def _add(index: CollectionIndex, memory: Memory, reading: bytes, replaces: int | None) -> None:
+def _added(index: CollectionIndex, memory: Memory, reading: bytes, replaces: int | None) -> Added:
     vector = vector_of(memory, index.arrays.dimension)
     features = stored_reading.features_of(memory.content, vector, index.tokenizer, reading)
-    slot = index.add(memory, features, replaces)
-    if slot % _LOADED_AT_ONCE == 0:
-        # Nobody reads it yet, so publishing only frees the rows themselves.
-        index.publish()
+    return memory, features, replaces
 
 
 def set_access(index: CollectionIndex, access: Mapping[int, tuple[int, int]]) -> None:

@@ -20,7 +20,7 @@ from totonoe_core.base.errors import Unavailable
 from totonoe_core.domain import expiry
 from totonoe_core.domain.policy import Tokenizer
 from totonoe_core.domain.records import Memory, Status
-from totonoe_core.index.collection_index import CollectionIndex, Features
+from totonoe_core.index.collection_index import Added, CollectionIndex, Features
 from totonoe_core.store.seam import Rows
 
 T = TypeVar("T")
@@ -60,11 +60,13 @@ class PastIndex:
             there = [memory for memory in part if memory.status is not Status.PURGED]
             changed = [memory.row for memory in there if memory.revision > revision]
             then = rows.history.memories_after(revision, changed)
+            added: list[Added] = []
             for memory in there:
                 past = then.get(memory.row) if memory.revision > revision else memory
                 if past is not None:
-                    self._add(past)
+                    added.append(self._added(past))
                     private_now.append(memory.fields.private)
+            self.index.add_all(added)
             # Nobody reads it yet, so publishing only frees the rows themselves.
             self.index.publish()
         view = self.index.view()
@@ -72,14 +74,14 @@ class PastIndex:
         for slot, private in enumerate(private_now):
             self._set_private(slot, private)
 
-    def _add(self, memory: Memory) -> None:
+    def _added(self, memory: Memory) -> Added:
         vector = np.frombuffer(memory.vector, np.float32)
         if memory.model_number != self.index.model_number or not len(vector):
             vector = np.zeros(self.index.arrays.dimension, np.float32)
         if memory.fields.expires_after_s is not None:
             # Reads are not remembered, which may have put it off: it is as its row says.
             memory = replace(memory, fields=expiry.lasting(memory.fields))
-        self.index.add(memory, Features(vector, _NO_TOKENS, 0))
+        return memory, Features(vector, _NO_TOKENS, 0), None
 
     def _set_private(self, slot: int, private: bool) -> None:
         chunk, at = self.index.view().chunk_of(slot)

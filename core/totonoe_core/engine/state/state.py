@@ -205,7 +205,7 @@ class CollectionState:
             if info.model.dimension != self.info.model.dimension:
                 self.index.arrays.set_dimension(info.model.dimension)
             loading.replay(self.index, changed)
-            purged = any(memory.status is Status.PURGED for memory, _ in changed)
+            purged = any(memory.status is Status.PURGED for part in changed for memory, _ in part)
         if purged:
             self.forget_past()
             self.file.begin_cleaning()
