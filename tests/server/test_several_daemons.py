@@ -59,11 +59,11 @@ class Several:
         file.write_text("".join(f"{k} = {json.dumps(v)}\n" for k, v in settings.items()))
         self.token = _tokens("create", "ann", "--grant", "*:read,remember", "--store", self.url)
         self._log = directory / "log"
-        path = os.pathsep.join(str(ROOT / name) for name in ("core", "server", "clients"))
+        path = os.pathsep.join(str(ROOT / name) for name in ("core", "server", "clients", "tests"))
         bare = {k: v for k, v in os.environ.items() if not k.startswith("TOTONOE_")}
         with self._log.open("wb") as log:
             self.process = subprocess.Popen(
-                [sys.executable, "-m", "totonoe_server", "--config", str(file)],
+                [sys.executable, "-m", "support.hanging_daemon", "--config", str(file)],
                 env=bare | {"PYTHONPATH": path, "XDG_CACHE_HOME": _cache(directory)},
                 stderr=log,
             )
@@ -72,6 +72,11 @@ class Several:
 
     def log(self) -> str:
         return self._log.read_text()
+
+    @property
+    def shared_url(self) -> str:
+        """The shared address, by TLS."""
+        return f"https://{self.shared}"
 
     def said(self, event: str) -> list[dict[str, Any]]:
         """Lines of the log about an event."""
@@ -92,6 +97,11 @@ class Several:
             metadata = (("authorization", f"Bearer {self.token}"),)
             answer = stub.Stats(admin_pb.StatsRequest(), metadata=metadata, timeout=wait_s())
             return int(answer.daemon)
+
+    def restarted(self, before: int) -> int:
+        """Wait until a daemon is ready again behind so many; the number of the one that ended."""
+        wait_until(lambda: len(self.said("ready")) > before, self.log)
+        return int(self.said("a daemon ended and is started again")[-1]["number"])
 
     def client(self, *ports: int) -> totonoe.Client:
         """A client of the daemons at these ports."""
@@ -165,63 +175,111 @@ def test_daemon_that_is_killed_is_started_again_while_the_other_serves(several: 
     assert len(several.pids()) == 2 and before[0] not in several.pids()
 
 
-def test_daemon_that_hangs_is_killed_and_started_again(several: Several) -> None:
+@pytest.mark.parametrize("how", [signal.SIGSTOP, signal.SIGUSR1], ids=["stopped", "loop"])
+def test_daemon_that_hangs_is_killed_and_started_again(
+    several: Several, how: signal.Signals
+) -> None:
     ready, before = len(several.said("ready")), several.pids()
-    os.kill(before[0], signal.SIGSTOP)
-    wait_until(lambda: len(several.said("ready")) == ready + 1, several.log)
-    (silent,) = several.said("a daemon shows no sign of life and is killed")
-    ended = several.said("a daemon ended and is started again")[-1]
-    assert (ended["number"], ended["code"]) == (silent["number"], -signal.SIGKILL)
-    number = silent["number"]
+    told = len(several.said("a daemon shows no sign of life and is killed"))
+    os.kill(before[0], how)
+    # Clients go on with the other one.
+    with several.client(*several.own) as both:
+        assert both.remember(f"the sluice was opened: {how.name}", force=True).saved
+    number = several.restarted(ready)
+    silent = several.said("a daemon shows no sign of life and is killed")
+    assert (len(silent), silent[-1]["number"]) == (told + 1, number)
+    assert several.said("a daemon ended and is started again")[-1]["code"] == -signal.SIGKILL
     assert several.number(f"127.0.0.1:{several.own[number - 1]}") == number
     assert before[1] in several.pids() and before[0] not in several.pids()
 
 
-def test_daemons_with_tls_share_what_is_saved(tmp_path: Path) -> None:
-    authority = Authority.made(tmp_path / "certs")
-    pair, ca = authority.server(["127.0.0.1"]), authority.files.cert
-    several = Several(tmp_path, tls_cert=str(pair.cert), tls_key=str(pair.key))
-    try:
-        urls = [f"https://127.0.0.1:{port}" for port in several.own]
-        text = "The boiler was cleaned in May."
+class Secured:
+    """The command with two daemons that serve by TLS."""
 
-        def ids(client: totonoe.Client) -> list[str]:
-            return [hit.memory.id for hit in client.recall(text).hits]
+    def __init__(self, directory: Path) -> None:
+        self.authority = Authority.made(directory / "certs")
+        self.pair = self.authority.server(["127.0.0.1"])
+        files = {"tls_cert": str(self.pair.cert), "tls_key": str(self.pair.key)}
+        self.several = Several(directory, **files)
+        self.urls = [f"https://127.0.0.1:{port}" for port in self.several.own]
 
-        def is_refused(client: totonoe.Client) -> bool:
-            try:
-                client.recall(text)
-            except totonoe.errors.Unauthenticated:
-                return True
-            return False
+    def client(self, *urls: str) -> totonoe.Client:
+        """A client of the daemons at some addresses."""
+        ca = self.authority.files.cert
+        return totonoe.Client(",".join(urls), token=self.several.token, ca=ca)
 
-        def served(port: int) -> str:
-            return ssl.get_server_certificate(("127.0.0.1", port), timeout=wait_s())
 
-        with (
-            totonoe.Client(urls[0], token=several.token, ca=ca) as one,
-            totonoe.Client(urls[1], token=several.token, ca=ca) as other,
-            totonoe.Client(",".join(urls), token=several.token, ca=ca) as both,
-            totonoe.Client(f"https://{several.shared}", token=several.token, ca=ca) as shared,
-        ):
-            assert [one.stats().daemon, other.stats().daemon] == [1, 2]
-            saved = one.remember(text)
-            assert saved.saved
-            # One that the other client wrote, of whose revision this one knows nothing.
-            wait_until(lambda: ids(other) == [saved.memory_id])
-            assert not both.remember(text).saved
-            assert not shared.remember(text).saved
-            # All of them read the files again, without a signal.
-            new = authority.server(["127.0.0.1"]).cert.read_text()
-            assert pair.cert.read_text() == new
-            wait_until(lambda: {served(port) for port in several.own} == {new})
-            assert not one.remember(text).saved
-            # A token that is taken back is refused by each.
-            _tokens("revoke", "ann", "--store", several.url)
-            for client in (one, other, shared):
-                wait_until(lambda client=client: is_refused(client))
-    finally:
-        several.end()
+@pytest.fixture(scope="module")
+def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Secured]:
+    made = Secured(tmp_path_factory.mktemp("secured"))
+    yield made
+    made.several.end()
+
+
+def test_client_goes_on_by_tls_when_a_daemon_is_killed(secured: Secured) -> None:
+    several = secured.several
+    with secured.client(*secured.urls) as both, secured.client(several.shared_url) as shared:
+        first = both.remember("the mill has two wheels", operation_id="op-mill")
+        assert first.saved
+        # One after the other: the client is with one of them.
+        for pid in several.pids():
+            ready = len(several.said("ready"))
+            os.kill(pid, signal.SIGKILL)
+            # What was answered is there, once, and writes go on.
+            again = both.remember("the mill has two wheels", operation_id="op-mill")
+            assert (again.memory_id, again.replayed) == (first.memory_id, True)
+            assert both.remember(f"the sluice {pid} has one gate", force=True).saved
+            assert both.get(first.memory_id).content == "the mill has two wheels"
+            number = several.restarted(ready)
+            assert client_number(secured, secured.urls[number - 1]) == number
+        assert not shared.remember("the mill has two wheels").saved
+
+
+def client_number(secured: Secured, url: str) -> int:
+    """The number of the daemon at an address, by a connection of its own."""
+    with secured.client(url) as client:
+        return client.stats().daemon
+
+
+def test_daemons_with_tls_share_what_is_saved(secured: Secured) -> None:
+    several, urls = secured.several, secured.urls
+    text = "The boiler was cleaned in May."
+
+    def ids(client: totonoe.Client) -> list[str]:
+        return [hit.memory.id for hit in client.recall(text).hits if hit.memory.content == text]
+
+    def is_refused(client: totonoe.Client) -> bool:
+        try:
+            client.recall(text)
+        except totonoe.errors.Unauthenticated:
+            return True
+        return False
+
+    def served(port: int) -> str:
+        return ssl.get_server_certificate(("127.0.0.1", port), timeout=wait_s())
+
+    with (
+        secured.client(urls[0]) as one,
+        secured.client(urls[1]) as other,
+        secured.client(*urls) as both,
+        secured.client(several.shared_url) as shared,
+    ):
+        assert [one.stats().daemon, other.stats().daemon] == [1, 2]
+        saved = one.remember(text)
+        assert saved.saved
+        # One that the other client wrote, of whose revision this one knows nothing.
+        wait_until(lambda: ids(other) == [saved.memory_id])
+        assert not both.remember(text).saved
+        assert not shared.remember(text).saved
+        # All of them read the files again, without a signal.
+        new = secured.authority.server(["127.0.0.1"]).cert.read_text()
+        assert secured.pair.cert.read_text() == new
+        wait_until(lambda: {served(port) for port in several.own} == {new})
+        assert not one.remember(text).saved
+        # A token that is taken back is refused by each.
+        _tokens("revoke", "ann", "--store", several.url)
+        for client in (one, other, shared):
+            wait_until(lambda client=client: is_refused(client))
 
 
 def test_sigterm_ends_all_of_them_and_gives_the_ports_back(several: Several) -> None:
