@@ -27,7 +27,7 @@ PARALLEL := -n $(WORKERS) --maxprocesses 4 --dist loadfile --no-loadscope-reorde
 # The units that load no model, compile nothing and start no process.
 QUICK := tests/core tests/clients tests/house $(addprefix --ignore=tests/,core/test_kernels_cache.py \
 	core/test_probe.py core/test_verifying.py core/test_embedding_models.py core/test_openings.py \
-	core/test_races.py core/test_postgres.py core/test_postgres_faults.py core/test_postgres_races.py core/test_postgres_snapshots.py core/test_prefetched.py \
+	core/test_races.py core/test_postgres.py core/test_postgres_faults.py core/test_postgres_races.py core/test_postgres_snapshots.py core/test_postgres_reembedding.py core/test_prefetched.py \
 	core/test_wal.py core/test_checkpoints.py core/test_snapshots.py \
 	core/test_embedding_service.py core/test_words_only.py house/test_bench.py house/test_new_call.py \
 	clients/test_anthropic_tool.py clients/test_reembed.py clients/test_client_docs.py clients/test_words_only.py clients/test_past_live.py \
@@ -94,6 +94,7 @@ test-postgres: $(VENV)/.kernels
 		known merging near neighbors races recalled_by replaying resolve sessions shown superseding tidying tombstones \
 		undo_conflicts undoing why_not words_only)) tests/core/test_postgres.py tests/core/test_postgres_faults.py \
 		tests/core/test_postgres_pooler.py tests/core/test_postgres_snapshots.py \
+		tests/core/test_postgres_reembedding.py \
 		tests/fault/test_postgres_crash.py tests/fault/test_postgres_daemons.py \
 		tests/fault/test_postgres_linearizable.py tests/fault/test_postgres_standby.py \
 		tests/core/test_postgres_races.py \

@@ -6,12 +6,13 @@ costs its vectors while it is built, and the swap costs one commit at any size.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from totonoe_core.base import limits
 from totonoe_core.base.errors import Precondition
 from totonoe_core.domain.records import Memory, Status
 from totonoe_core.domain.reembed import Reembed, Reembedded, guard_for
@@ -19,6 +20,7 @@ from totonoe_core.engine.state.ledger import Ledger, Operation
 from totonoe_core.engine.state.state import CollectionState
 from totonoe_core.index.arrays import View
 from totonoe_core.index.collection_index import CollectionIndex
+from totonoe_core.store.rows import Embedding
 from totonoe_core.store.seam import Rows
 
 _FILLED_AT_ONCE = 1024
@@ -39,6 +41,8 @@ class Prepared:
     index: CollectionIndex
     revision: int
     lacking: set[int] = field(default_factory=set)
+    embed: Callable[[Sequence[str]], NDArray[np.float32]] | None = None
+    """Embeds the last texts while the swap is decided; `None`: it waits until none is lacking."""
     _revived_before: int = 0
     _purged_before: int = 0
 
@@ -91,6 +95,22 @@ class Prepared:
         self.fill(rows, rows.memories(wanted).values())
         self.revision = max(self.revision, published)
 
+    def embed_lacking(self, ledger: Ledger) -> None:
+        """Embed the last rows, at most REEMBED_STORED_AT_ONCE, while nobody writes others.
+
+        Else a daemon that always writes, and runs the model before, keeps the swap from its turn.
+        """
+        if self.embed is None or len(self.lacking) > limits.REEMBED_STORED_AT_ONCE:
+            return
+        memories = list(ledger.rows.memories(sorted(self.lacking)).values())
+        vectors = self.embed([memory.content for memory in memories])
+        number = self.index.model_number
+        ledger.file.beside.put(
+            Embedding(memory.row, memory.revision, vector.tobytes(), number)
+            for memory, vector in zip(memories, vectors, strict=True)
+        )
+        self.fill(ledger.rows, memories)
+
 
 def _newest_slots(view: View) -> NDArray[np.int64]:
     """Return the newest slot in a view of each row number, or -1."""
@@ -112,6 +132,8 @@ def swap(ledger: Ledger, operation: Operation, command: Reembed) -> Reembedded:
     if not prepared.fits(state) or prepared.index.model_number != pending.model_number:
         raise NotPreparedError
     prepared.catch_up(ledger.rows, state.revision)
+    if prepared.lacking:
+        prepared.embed_lacking(ledger)
     if prepared.lacking:
         raise NotPreparedError
     before, models = state.info, state.models()

@@ -95,6 +95,10 @@ class Watches:
             self._held.append(made)
         return made
 
+    def any(self) -> bool:
+        """Return whether a reader waits for more."""
+        return any(not one.over for one in self._all())
+
     def tell(self, message: ReembedTold) -> None:
         """Send progress to all."""
         for one in self._all():

@@ -17,6 +17,7 @@ the other way round. The work is the collection's: only a cancel ends it, not a 
 
 from __future__ import annotations
 
+import itertools
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -25,8 +26,12 @@ from concurrent.futures import TimeoutError as FutureTimeoutError
 from dataclasses import replace
 from typing import TypeVar
 
-from totonoe_core.base import limits, names
+import numpy as np
+from numpy.typing import NDArray
+
+from totonoe_core.base import limits, names, plain
 from totonoe_core.base.errors import Precondition, ReadOnly, TotonoeError, Unavailable
+from totonoe_core.base.ids import new_operation_id
 from totonoe_core.domain.commands import Applied, asked
 from totonoe_core.domain.records import Memory, ModelIdentity, Status
 from totonoe_core.domain.reembed import (
@@ -49,12 +54,17 @@ from totonoe_core.engine.writer.writer import Job, Writer
 from totonoe_core.rules import validate
 from totonoe_core.store.rows import Embedding
 from totonoe_core.store.seam import ReaderPool
+from totonoe_core.store.settings import read_settings
 
 T = TypeVar("T")
 
 _LOOKED_EVERY_S = 0.2
 """Interval between two checks whether to stop, while waiting."""
 _TRIED_AGAIN_S = 1.0
+_SWAPS_TRIED = 3
+"""Turns of a swap that may find texts of other daemons without a vector, before it embeds them."""
+_EMBEDDED_S_MAX = 2.0
+"""How long all wait for that."""
 _NOT_YET = ReembedProgress(Phase.WAITING, 0, 0, 0.0, 0.0)
 
 
@@ -86,6 +96,7 @@ class Reembedding:
         self._cancels: list[Future[int]] = []
         self._progress = _NOT_YET
         self._failure = ""
+        self._model_key = ""
         self._begun_s, self._begun_count = 0.0, 0
 
     # -- Calls
@@ -136,11 +147,9 @@ class Reembedding:
 
         def step() -> Future[int]:
             future: Future[int] = Future()
-            pending = self._state.pending
-            if pending is None:
+            if self._change_pending(lambda pending: replace(pending, cancelled=True)) is None:
                 future.set_result(-1)
                 return future
-            self._keep_pending(replace(pending, cancelled=True))
             with self._lock:
                 self._cancels.append(future)
                 self._halt.set()
@@ -187,60 +196,82 @@ class Reembedding:
         """Record the work in the file; return the first answer if it was done already."""
         state = self._state
         digest = replies.digest_of((asked(command),))
-        first = replies.first_answer(state.file, command.agent_id, operation_id, digest)
-        if first is not None:
-            return first
-        pending = state.pending
-        if pending is not None:
-            if pending.cancelled or pending.model.key != model.key:
-                raise Precondition(
-                    "REEMBEDDING",
-                    "it is being cancelled"
-                    if pending.cancelled
-                    else "it is being re-embedded with another model; cancel that first",
-                    model=pending.model.key,
-                    running=model.key,
-                )
-            return None
-        if model.key == state.info.model.key and not state.index.lacking_count():
-            raise Precondition(
-                "NOTHING_TO_REEMBED",
-                f"the collection has the vectors of {model.key}, the model that the daemon runs",
-                model=model.key,
-            )
-        models = state.models()
-        numbers = [at for at, one in enumerate(models) if one.model.key == model.key]
-        if not numbers:
-            if len(models) >= MODELS_MAX:
-                raise Precondition("REEMBEDDING", f"it had {MODELS_MAX} models, the most")
-            models, numbers = (*models, KnownModel(model)), [len(models)]
-        pending = Pending(model, numbers[0], command, operation_id)
         with state.file.transaction():
+            first = replies.first_answer(state.file, command.agent_id, operation_id, digest)
+            if first is not None:
+                return first
+            self._check_model()
+            pending = state.read_pending()
+            if pending is not None:
+                if pending.cancelled or pending.model.key != model.key:
+                    raise Precondition(
+                        "REEMBEDDING",
+                        "it is being cancelled"
+                        if pending.cancelled
+                        else "it is being re-embedded with another model; cancel that first",
+                        model=pending.model.key,
+                        running=model.key,
+                    )
+                return None
+            if model.key == state.info.model.key and not state.index.lacking_count():
+                raise Precondition(
+                    "NOTHING_TO_REEMBED",
+                    f"the collection has the vectors of {model.key}, the model that the daemon "
+                    "runs",
+                    model=model.key,
+                )
+            models = state.models()
+            numbers = [at for at, one in enumerate(models) if one.model.key == model.key]
+            if not numbers:
+                if len(models) >= MODELS_MAX:
+                    raise Precondition("REEMBEDDING", f"it had {MODELS_MAX} models, the most")
+                models, numbers = (*models, KnownModel(model)), [len(models)]
+            # Also without an id of the caller: by the kept answer other daemons learn of the end.
+            pending = Pending(model, numbers[0], command, operation_id or new_operation_id())
             state.put_models(models)
             state.put_pending(pending)
         state.pending = pending
         self._progress = _NOT_YET
         return None
 
-    def _keep_pending(self, pending: Pending | None) -> None:
-        with self._state.file.transaction():
-            self._state.put_pending(pending)
-        self._state.pending = pending
+    def _check_model(self) -> None:
+        """Raise `Unavailable` if another daemon has changed the model since the last look."""
+        state = self._state
+        if state.shared and read_settings(state.file.rows).model_number != state.info.model_number:
+            raise Unavailable(
+                "OVERLOADED",
+                "another daemon has changed the model just now",
+                retry_delay_ms=limits.RETRY_DELAY_MS,
+            )
+
+    def _change_pending(self, change: Callable[[Pending], Pending | None]) -> Pending | None:
+        """Change the record of the work, and return it as it was; `None` if there was none."""
+        state = self._state
+        with state.file.transaction():
+            before = state.read_pending()
+            after = None if before is None else change(before)
+            if after != before:
+                state.put_pending(after)
+        state.pending = after
+        return before
 
     def _store(self, found: Sequence[Embedding], contents: Sequence[bytes]) -> int:
         """Store vectors beside the rows whose texts are unchanged; return how many."""
         state = self._state
-        pending = state.pending
-        if pending is None or pending.cancelled:
-            raise _HaltedError
-        now = state.file.rows.excerpts([one.row for one in found])
-        fit = [
-            one
-            for one, content_hash in zip(found, contents, strict=True)
-            if one.row in now and now[one.row].content_hash == content_hash
-        ]
-        pending = replace(pending, embedded_count=pending.embedded_count + len(fit))
         with state.file.transaction():
+            # All is read here within: what is read before, another daemon may change.
+            pending = state.read_pending()
+            if pending is None or pending.cancelled:
+                raise _HaltedError
+            now = state.file.rows.excerpts([one.row for one in found])
+            fit = [
+                one
+                for one, content_hash in zip(found, contents, strict=True)
+                if one.model_number == pending.model_number
+                and one.row in now
+                and now[one.row].content_hash == content_hash
+            ]
+            pending = replace(pending, embedded_count=pending.embedded_count + len(fit))
             state.file.beside.put(fit)
             state.put_pending(pending)
         state.pending = pending
@@ -249,8 +280,9 @@ class Reembedding:
     def _exchange(self, rows: Sequence[int]) -> None:
         """Give rows the vectors of the collection's model that lie beside them."""
         file, number = self._state.file, self._state.info.model_number
-        memories, beside = file.rows.memories(rows), file.rows.beside.embeddings(rows)
         with file.transaction():
+            self._check_model()
+            memories, beside = file.rows.memories(rows), file.rows.beside.embeddings(rows)
             file.beside.exchange(
                 (memory, beside[row])
                 for row, memory in memories.items()
@@ -260,9 +292,11 @@ class Reembedding:
                 and not (memory.vector and memory.model_number == number)
             )
 
-    def _drop(self, rows: Sequence[int]) -> None:
-        with self._state.file.transaction():
-            self._state.file.beside.delete(rows)
+    def _drop(self, rows: Sequence[int], model_number: int) -> None:
+        file = self._state.file
+        with file.transaction():
+            beside = file.rows.beside.embeddings(rows).items()
+            file.beside.delete(row for row, one in beside if one.model_number == model_number)
 
     # -- On its own thread
 
@@ -304,7 +338,9 @@ class Reembedding:
         if self._on_writer(lambda: self._state.settling):
             self._settle()
         if pending is None:
+            self._on_writer(self._end_by_others)
             return True
+        self._model_key = pending.model.key
         service = self._embedding
         running = None if service is None else service.wait_ready(_LOOKED_EVERY_S)
         if service is None or running is None or running.key != pending.model.key:
@@ -325,6 +361,20 @@ class Reembedding:
         self._embed_all(pending, service)
         self._swap(pending, service)
         return False
+
+    def _end_by_others(self) -> None:
+        """Tell who watches how another daemon ended the work. On the writer's thread."""
+        state = self._state
+        if state.pending is not None or not self._watches.any():
+            return
+        self._check_model()
+        rows, info = state.file.rows, state.info
+        made = rows.history.operation(info.model_since)
+        kept = None if made is None else state.file.reply(made.agent_id, made.operation_id)
+        if kept is None or info.model.key != self._model_key:
+            self._watches.fail(Precondition("REEMBEDDING", "another daemon ended it"))
+        else:
+            self._watches.end(told(plain.loads(Applied, kept.answer)))
 
     def _embed_all(self, pending: Pending, service: EmbeddingService) -> None:
         """Embed texts without a vector of the model, in the order of the rows."""
@@ -389,10 +439,12 @@ class Reembedding:
         for one in (prepared.index.prefix, prepared.index.graph):
             if one.due():
                 one.maintain(self._halt)
-        while True:
+        for tried in itertools.count(1):
             self._check()
             if not prepared.fits(self._state):
                 raise NotPreparedError
+            if self._state.shared and tried > _SWAPS_TRIED:
+                prepared.embed = lambda texts: _embedded_soon(service, texts)
             self._catch_up(prepared, pending, service)
             command = replace(pending.command, prepared=prepared)
             number = self._state.published.model_number
@@ -455,9 +507,12 @@ class Reembedding:
             row = page[-1].row
             own = [one.row for one in page if one.model_number == pending.model_number]
             if own:
-                self._on_writer(lambda: self._drop(own))  # noqa: B023 - waited for
+                number = pending.model_number
+                self._on_writer(lambda: self._drop(own, number))  # noqa: B023 - waited for
             dropped += len(own)
-        self._on_writer(lambda: self._keep_pending(None))
+        self._on_writer(
+            lambda: self._change_pending(lambda found: None if found.cancelled else found)
+        )
         self._failure = ""
         self._watches.fail(Precondition("REEMBEDDING", "it was cancelled"))
         with self._lock:
@@ -499,3 +554,17 @@ class Reembedding:
         left_s = (total - done) / rate if rate else 0.0
         self._progress = ReembedProgress(phase, done, total, rate, left_s)
         self._watches.tell(ReembedTold(self._progress))
+
+
+def _embedded_soon(service: EmbeddingService, texts: Sequence[str]) -> NDArray[np.float32]:
+    """Embed texts while others wait. Raises `NotPreparedError` if that takes too long."""
+    until_s = time.monotonic() + _EMBEDDED_S_MAX
+    found = []
+    for start in range(0, len(texts), limits.REEMBED_BATCH_TEXTS):
+        future = service.submit(texts[start : start + limits.REEMBED_BATCH_TEXTS])
+        try:
+            found.append(future.result(max(0.0, until_s - time.monotonic())))
+        except FutureTimeoutError:
+            future.cancel()
+            raise NotPreparedError from None
+    return np.concatenate(found)

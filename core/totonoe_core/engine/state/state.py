@@ -73,8 +73,8 @@ class CollectionState:
         self._reconnected = False
         self.newest = self._operation_of(self.revision) if self.shared else ("", 0)
         self.checkpoints = file.checkpoints
-        text = file.rows.setting(_REEMBEDDING)
-        self.pending = None if text is None else plain.loads(Pending, text)
+        self.pending: Pending | None = None
+        self.read_pending()
         self.next_index: CollectionIndex | None = None
         self.settling_at_start = self.settling
         self.index, self.opening = loading.opened(file, info, self.revision)
@@ -304,6 +304,15 @@ class CollectionState:
     def put_models(self, models: tuple[KnownModel, ...]) -> None:
         """Write the models, within a transaction; no operation."""
         self.file.put_setting(_MODELS, plain.dumps(models), revision=0, before=None)
+
+    def read_pending(self) -> Pending | None:
+        """Take over the pending re-embedding as it is on disk: another daemon may have changed it.
+
+        Writer only.
+        """
+        text = self.file.rows.setting(_REEMBEDDING)
+        self.pending = None if text is None else plain.loads(Pending, text)
+        return self.pending
 
     def put_pending(self, pending: Pending | None) -> None:
         """Write the pending re-embedding, within a transaction; no operation.

@@ -61,6 +61,7 @@ from totonoe_core.engine.writer.written import Written
 from totonoe_core.judging import JudgingService, Pair
 from totonoe_core.store.records import Touched
 
+_PENDING_READ_EVERY_S = 0.5
 _LOOKED_AGAIN_S = (0.1, 0.4, 1.5)
 """How long to wait before a store that was lost during a commit is asked again."""
 
@@ -184,6 +185,7 @@ class Writer:
         self._ending = ending
         self._queue: TurnQueue[Item] = TurnQueue(limits.WRITER_QUEUE_MAX)
         self._time = BatchTime()
+        self._pending_read_s = 0.0
         self._closing = threading.Event()
         self._why: Why = shutting_down
         # The thread must not end between the check of `_closing` and queueing.
@@ -359,6 +361,9 @@ class Writer:
             with state.file.transaction(asked):
                 if state.shared and self._caught_up():
                     before = state.remembered()
+                    # Another daemon may have changed the model.
+                    for job in jobs:
+                        self._fit(job)
                     # What was scanned ahead lacks what came since.
                     self._expect(jobs)
                 left = self._decide_in_time(jobs, answers, waiting, asking)
@@ -419,6 +424,9 @@ class Writer:
                 if self._state.may_be_behind():
                     with file.rows.snapshot():
                         self._caught_up()
+                elif time.monotonic() - self._pending_read_s > _PENDING_READ_EVERY_S:
+                    # It begins without a revision of its own.
+                    self._read_pending()
         except TotonoeError as error:
             self._upkeep.skipped(error)
 
@@ -427,10 +435,15 @@ class Writer:
         purged = self._state.catch_up()
         if purged is None:
             return False
+        self._read_pending()
         if purged:
             self._forget_cached()
         self._published(self._state, purged)
         return True
+
+    def _read_pending(self) -> None:
+        self._pending_read_s = time.monotonic()
+        self._state.read_pending()
 
     def _expect(self, items: Sequence[Item]) -> None:
         """Announce the vectors of a batch to the guard, which scans for many at once."""
