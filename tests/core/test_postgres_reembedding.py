@@ -290,6 +290,42 @@ def test_cancel_at_another_daemon_ends_it(tmp_path: Path, url: str) -> None:
         assert_right([other, one])
 
 
+@pytest.mark.parametrize("what", ["cancel", "swap"])
+def test_what_another_daemon_does_just_before_the_swap_counts(
+    tmp_path: Path, url: str, monkeypatch: pytest.MonkeyPatch, what: str
+) -> None:
+    with daemons(tmp_path, url, running("right"), running("right")) as (one, other):
+        writer = one.engine._collections.opened("default").result(wait_s())._writer
+        alone, done = writer.alone, []
+
+        def late(job: Any) -> Any:
+            if not done:
+                cancel = other.engine.cancel_reembed
+                done.append(
+                    cancel("default").result(wait_s()) if what == "cancel" else reembed(other)
+                )
+            return alone(job)
+
+        monkeypatch.setattr(writer, "alone", late)
+        watch = begin(one)
+        if what == "swap":
+            (last,) = [message for message in told_by(watch) if message.done]
+            assert last.done == done[0]
+            settle(one)
+            settle(other)
+            assert_right([one, other])
+            return
+        with pytest.raises(Precondition):
+            told_by(watch)
+        for store in (one, other):
+            wait_until(lambda store=store: store.stats().reembed is None)
+            assert state_of(store).info.model.name == "left"
+            assert not state_of(store).file.rows.beside.embeddings(range(1, 40))
+        reembed(one)
+        settle(one)
+        assert_right([one, other])
+
+
 def test_two_daemons_that_are_asked_do_it_once_and_both_say_so(tmp_path: Path, url: str) -> None:
     held = held_right()
     with daemons(tmp_path, url, held, running("right")) as (one, other):

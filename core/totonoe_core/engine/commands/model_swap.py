@@ -126,9 +126,12 @@ def swap(ledger: Ledger, operation: Operation, command: Reembed) -> Reembedded:
     Raises `NotPreparedError` if vectors are missing; the caller rolls the operation back.
     """
     state, prepared = ledger.state, command.prepared
-    pending = state.pending
-    if pending is None or pending.cancelled or not isinstance(prepared, Prepared):
+    if not isinstance(prepared, Prepared):
         raise Precondition("NOTHING_TO_REEMBED", "no re-embedding is under way")
+    # Under the lock: another daemon may have cancelled it, or carried it out.
+    pending = state.read_pending()
+    if pending is None or pending.cancelled:
+        raise NotPreparedError
     if not prepared.fits(state) or prepared.index.model_number != pending.model_number:
         raise NotPreparedError
     prepared.catch_up(ledger.rows, state.revision)

@@ -292,11 +292,17 @@ class Reembedding:
                 and not (memory.vector and memory.model_number == number)
             )
 
-    def _drop(self, rows: Sequence[int], model_number: int) -> None:
+    def _drop(self, rows: Sequence[int], model_number: int) -> bool:
+        """Delete vectors beside rows; return false if another daemon has done with it by then."""
         file = self._state.file
         with file.transaction():
+            pending = self._state.read_pending()
+            if pending is None or not pending.cancelled:
+                # It may have begun anew, with the same model.
+                return False
             beside = file.rows.beside.embeddings(rows).items()
             file.beside.delete(row for row, one in beside if one.model_number == model_number)
+        return True
 
     # -- On its own thread
 
@@ -441,7 +447,8 @@ class Reembedding:
                 one.maintain(self._halt)
         for tried in itertools.count(1):
             self._check()
-            if not prepared.fits(self._state):
+            going_on = self._state.pending
+            if going_on is None or going_on.cancelled or not prepared.fits(self._state):
                 raise NotPreparedError
             if self._state.shared and tried > _SWAPS_TRIED:
                 prepared.embed = lambda texts: _embedded_soon(service, texts)
@@ -508,7 +515,8 @@ class Reembedding:
             own = [one.row for one in page if one.model_number == pending.model_number]
             if own:
                 number = pending.model_number
-                self._on_writer(lambda: self._drop(own, number))  # noqa: B023 - waited for
+                if not self._on_writer(lambda: self._drop(own, number)):  # noqa: B023 - waited for
+                    break
             dropped += len(own)
         self._on_writer(
             lambda: self._change_pending(lambda found: None if found.cancelled else found)
