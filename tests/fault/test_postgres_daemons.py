@@ -199,7 +199,7 @@ FAULTS = (killed, paused, server_crashed)
 
 
 @pytest.mark.postgres
-@pytest.mark.timeout(3600)
+@pytest.mark.timeout(7200)
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.__name__)
 def test_fault_under_load_loses_and_doubles_nothing(
     daemons: list[DaemonProcess], server: Server, fault
