@@ -147,6 +147,16 @@ def judged_stream(
     return [replace(of_example[id(pair.example)], measured=pair) for pair in pairs]
 
 
+def level(made: fit.Fitted) -> fit.Fitted:
+    """Return the fit with the mean offset for each language.
+
+    The scales of the judge make its languages alike already. A stream of one language is of one
+    kind of text, captions or questions; an offset from it alone moves notes of this language, of
+    which then more or fewer are refused than of others.
+    """
+    return replace(made, offsets=dict.fromkeys(made.offsets, made.offsets[""]))
+
+
 def report_bounds(
     report: common.Report, made: fit.Fitted, pairs: Sequence[Measured], unsettled: int
 ) -> None:
@@ -217,7 +227,7 @@ def main() -> None:
         for name in data.STREAMS:
             _, stream = data.nominated(options.streams / f"{name}.jsonl.gz", vectors, rig.model)
             streams[name] = judged_stream(stream, opinions, manifest)
-        made = fit.fitted(pairs, streams, WITH_JUDGE)
+        made = level(fit.fitted(pairs, streams, WITH_JUDGE))
         report_bounds(report, made, pairs, int((~same).sum()))
     if options.write:
         write_scales(options.model, manifest)

@@ -11,7 +11,8 @@ import pytest
 from support import oracles
 from totonoe_core.domain.calibration import CAREFUL
 from totonoe_core.guard.features import NAMES
-from totonoe_core.guard.probability import shipped
+from totonoe_core.guard.forms import may_be_one_value
+from totonoe_core.guard.probability import is_doubtful, shipped
 from totonoe_core.guard.probe import LANGUAGES, ProbePair, probe_pairs
 from totonoe_core.guard.verdict import Comparison, compare
 from totonoe_core.kernels.trees import sum_of_trees
@@ -195,6 +196,10 @@ def test_features_have_a_name_each() -> None:
         ("Enable the proxy", "Disable the proxy"),
         ("夜間バッチは3時に始まる。", "夜間バッチは4時に始まる。"),
         ("重试次数是 3 次。", "重试次数是 5 次。"),
+        ("バックアップは毎日午前3時に始まる。", "バックアップは毎日午後3時に始まる。"),
+        ("The backup starts at 15:00", "The backup starts at 16:00"),
+        ("室温は28度に保つ。", "室温は26℃に保つ。"),
+        ("藤枝さんは梅村さんに四千円貸している。", "梅村さんは藤枝さんに四千円貸している。"),
     ],
 )
 def test_value_or_denial_changed_in_place_is_hard(own: str, other: str) -> None:
@@ -209,7 +214,50 @@ def test_value_or_denial_changed_in_place_is_hard(own: str, other: str) -> None:
         ("Deploy only if the smoke tests pass", "Don't deploy unless the smoke tests pass"),
         ("デプロイは毎週金曜日に行われる。", "毎週金曜にデプロイを実施している。"),
         ("Tom drinks tea", "Tom drinks tea. Anna is away."),
+        ("バックアップは毎日15時に始まる。", "バックアップは毎日3時に始まる。"),
+        ("乾燥機は終わると三度鳴る。", "乾燥機は終わると3回鳴る。"),
+        ("夏天空调不低于 26 度。", "夏天空调不低于 26℃。"),
+        ("倉庫は零下18度に保つ。", "倉庫は-18℃に保つ。"),
+        ("荷物は20キロまで。", "荷物は20kgまで。"),
+        ("毎週金曜の夕飯は鍋だ。", "金曜の夕飯は鍋だ。"),
+        ("予定：原、翌週に福岡出張", "予定：原、来週に福岡出張"),
+        ("第二楽章は速い。", "二楽章は速い。"),
+        ("麻雀は祖父に教わった。", "麻雀は祖父から教わった。"),
+        ("评审组以 4 比 3 通过了 RFC-58", "评审组表决 RFC-58:4:3，通过"),
+        ("藤枝さんは梅村さんに四千円貸している。", "梅村さんは藤枝さんに四千円借りている。"),
     ],
 )
 def test_other_wording_is_not_hard(own: str, other: str) -> None:
     assert not compared(own, other).judgement.hard
+
+
+@pytest.mark.parametrize(
+    ("own", "other"),
+    [
+        ("バックアップは毎日15時に始まる。", "バックアップは毎日3時に始まる。"),
+        ("乾燥機は終わると三度鳴る。", "乾燥機は終わると3回鳴る。"),
+        ("毎週金曜の夕飯は鍋だ。", "金曜の夕飯は鍋だ。"),
+        ("web-1 runs Node 20", "web-1:8080 runs Node 20"),
+    ],
+)
+def test_value_that_another_form_may_mean_is_doubtful(own: str, other: str) -> None:
+    assert is_doubtful(compared(own, other).placed)
+
+
+@pytest.mark.parametrize(
+    ("own", "other"),
+    [
+        ("3 °", "30 °C"),
+        ("5 kg", "5 m"),
+        ("no.3", "2"),
+        ("1.2", "1.20"),
+        ("date:weekday:1", "date:every-weekday:2"),
+        ("date:relative:+2w", "date:relative:+week"),
+        ("date:relative:+1w", "date:relative:-week"),
+        ("db01", "db010"),
+        ("same", "same"),
+    ],
+)
+def test_other_values_are_not_one_value(own: str, other: str) -> None:
+    assert not may_be_one_value(own, other)
+    assert not may_be_one_value(other, own)

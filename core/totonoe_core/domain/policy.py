@@ -29,11 +29,11 @@ SHOWN_FROM = 0.2
 From it on a sixth of the look-alikes kept aside are refused, asked about or shown with a judge, a
 quarter to a third without one (docs/quality.md).
 """
-CERTAIN_FROM = 0.82
+CERTAIN_FROM = 0.805
 """Default of `GuardPolicy.certain_from`. It belongs to the fit of `same_probability` with a judge.
 
 From it on no look-alike of five streams is lost, and of those of the groups kept aside for tuning
-one or two in a thousand (`make judge-figures`; docs/quality.md).
+at most three in a thousand (`make judge-figures`; docs/quality.md).
 """
 
 

@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from totonoe_core.domain.records import Finding
 from totonoe_core.guard.alignment import Pair, Tie
 from totonoe_core.guard.features import JUDGE_NAMES, NAMES, Readings
+from totonoe_core.guard.forms import may_be_one_time, may_be_one_value
 from totonoe_core.kernels.trees import sum_of_trees
 from totonoe_core.text.reading.model import Piece, PieceType, Role
 
@@ -186,6 +187,8 @@ _DOUBTFUL: dict[Finding, Slot] = {
     Finding.DATE: Slot.ONE_SIGN,
     Finding.TIME: Slot.ONE_SIGN,
     Finding.VERSION: Slot.ONE_SIGN,
+    Finding.IDENTIFIER: Slot.ANYWHERE,
+    Finding.OPPOSITE: Slot.ONE_SIGN,
     Finding.CONJUNCTION: Slot.IN_PLACE,
     Finding.QUANTIFIER: Slot.IN_PLACE,
     Finding.MODALITY: Slot.BOTH,
@@ -207,12 +210,15 @@ def _reaches(found: Iterable[tuple[Finding, Slot]], least: Mapping[Finding, Slot
     return any(finding in least and slot >= least[finding] for finding, slot in found)
 
 
-def placed(readings: Readings) -> tuple[tuple[Finding, Slot], ...]:
+def placed(readings: Readings, own_text: str, other_text: str) -> tuple[tuple[Finding, Slot], ...]:
     """Return the differences that have a place in both texts, each with its slot.
 
-    None if a reading is not certain. ROLE counts only where two names exchanged their parts. A
-    second denial may cancel the first ("only if", "not unless"), and an opposite the other order
-    ("left of", "right of"): POLARITY counts only alone, OPPOSITE only where nothing moved.
+    None if a reading is not certain. ROLE counts only where two names exchanged their parts, and
+    no opposite gives them back ("A lends to B", "B borrows from A"). A second denial may cancel the
+    first ("only if", "not unless"), and an opposite the other order ("left of", "right of"):
+    POLARITY counts only alone, OPPOSITE only where nothing moved. Values that may be one in two
+    forms ("15:00", "at 3"), and particles that may be one, have at most one sign of their place,
+    identifiers none.
     """
     if not readings.named or not readings.certain:
         return ()
@@ -232,12 +238,31 @@ def placed(readings: Readings) -> tuple[tuple[Finding, Slot], ...]:
         elif one.finding in cancelled:
             continue
         elif pair is not None:
-            found.append((one.finding, places.slot(pair)))
+            texts = own_text[slice(*one.own)], other_text[slice(*one.other)]
+            found.append((one.finding, _slot(one.finding, pair, texts, places)))
         elif one.own != (0, 0) and one.other != (0, 0):
             found.append((one.finding, places.between(one.own, one.other)))
-    if exchanged > 1:
+    given_back = any(one.finding is Finding.OPPOSITE for one in readings.named)
+    if exchanged > 1 and not given_back:
         found.append((Finding.ROLE, Slot.BOTH))
     return tuple(found)
+
+
+_EITHER_WAY = frozenset(("prep:から", "prep:に"))
+"""Both name whom something is learned, heard or borrowed from; of gifts they are opposites."""
+
+
+def _slot(finding: Finding, pair: Pair, texts: tuple[str, str], places: _Places) -> Slot:
+    slot, own, other = places.slot(pair), pair.own.key, pair.other.key
+    if finding is Finding.OPPOSITE:
+        in_two_forms = frozenset((pair.own.role, pair.other.role)) == _EITHER_WAY
+    elif finding is Finding.TIME:
+        in_two_forms = may_be_one_time(own, texts[0], other, texts[1])
+    else:
+        in_two_forms = finding in _DOUBTFUL and may_be_one_value(own, other)
+    if not in_two_forms:
+        return slot
+    return Slot.ANYWHERE if finding is Finding.IDENTIFIER else min(slot, Slot.ONE_SIGN)
 
 
 class _Places:

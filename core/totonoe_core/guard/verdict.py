@@ -72,7 +72,8 @@ class Comparison:
     whole_sentences : bool
         One text has all sentences of the other, and more.
     asks : bool
-        One of the stretches that differ asks something.
+        One of the stretches that differ asks something, or a text ends where its answer would
+        begin, with a colon.
     """
 
     judgement: Judgement
@@ -91,6 +92,7 @@ class Comparison:
 
 _SHARED_MIN = 0.4
 """Share of the weight that must be common before a difference counts within one frame."""
+_COLONS = (":", "：")
 _RELATED_FROM = 0.6
 """Cosine from which texts without a common frame are still related."""
 
@@ -277,10 +279,12 @@ def _compare_texts(
         language,
         readings,
     )
-    differing = () if readings is None else placed(readings)
+    differing = () if readings is None else placed(readings, rest.own_text, rest.other_text)
     asks = readings is not None and any(
         side.reading.asks for side in (readings.own, readings.other)
     )
+    # "Verses that praise teachers:" states nothing yet.
+    asks = asks or own.rstrip().endswith(_COLONS) or other.rstrip().endswith(_COLONS)
     verdict, evidence = found.verdict, tuple(found.evidence)
     if mirrored:
         verdict = _MIRRORED_VERDICTS.get(verdict, verdict)

@@ -13,6 +13,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 from totonoe_core.text.reading.values.rows import ALL, ALWAYS, JZK, Number, Row, Scan, row
+from totonoe_core.text.reading.values.units import TIME_SPANS
 from totonoe_core.text.reading.values.words import (
     COMMA_LANGUAGES,
     FIGURE_SCALES,
@@ -222,9 +223,10 @@ def _an_hour(scan: Scan, at: int, match: re.Match[str]) -> Number | None:
 # --- Han numerals --------------------------------------------------------------------------
 
 HAN_RUN = re.compile(f"[{HAN}]{{1,40}}")
-_DECIMALS = re.compile("[点點]([零〇一二三四五六七八九]{1,20})(?![零〇一二三四五六七八九十分刻])")
+_DECIMALS = re.compile("[点點・]([零〇一二三四五六七八九]{1,20})(?![零〇一二三四五六七八九十分刻])")
 _DAY_PART = re.compile("[上下中]午|早上|晚上|凌晨|傍晚")
 _METRIC = frozenset("克米瓦赫伏卡兆")
+_LISTED = TIME_SPANS | {"times"}
 _GAPPED = frozenset("万亿萬億")
 
 
@@ -303,11 +305,18 @@ def _han(scan: Scan, at: int, match: re.Match[str]) -> Number | None:
 
 
 def _han_decimals(scan: Scan, at: int, match: re.Match[str]) -> Number | None:
-    """三点五; no hour: 下午三点五十."""
+    """三点五; no hour: 下午三点五十. 二・五メートル; no list: 二・三日."""
     whole = _han(scan, at, match)
     part = None if whole is None else _DECIMALS.match(scan.text, whole.end)
     if whole is None or part is None or _DAY_PART.search(scan.text[max(0, at - 2) : at]):
         return None
+    listing = part.group()[0] == "・"
+    if listing is not (scan.words.language == "ja"):
+        return None
+    if listing:
+        measured = scan.unit(part.end())
+        if measured is None or measured[0].base in _LISTED:
+            return None
     digits = "".join(str(HAN_DIGITS[sign]) for sign in part[1])
     return Number(whole.value + F(int(digits), 10 ** len(digits)), part.end())
 
@@ -335,7 +344,7 @@ NUMBERS: tuple[Row, ...] = (
     row("number in words", "a", ALWAYS, _in_words),
     row("ordinal in words", "a", ALWAYS, _ordinal_in_words),
     row("figures with Han scales", "0", ALWAYS, _mixed, JZK),
-    row("Han decimals", "字", HAN_RUN, _han_decimals, "zh"),
+    row("Han decimals", "字", HAN_RUN, _han_decimals, "ja zh"),
     row(
         "Han loose numbers",
         "字",
