@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -98,6 +98,27 @@ def test_connection_that_ends_before_anything_is_decided_is_opened_again(wired: 
     between.cut_at = b"FOR UPDATE"
     assert store.save(TEXT)
     assert (between.cut_count, store.revision) == (1, revision + 1)
+
+
+@pytest.mark.parametrize(
+    "read", [b"FROM operation", b"FROM memory", b"FROM setting", b"reembedding"]
+)
+def test_connection_that_ends_while_a_daemon_takes_in_others_leaves_it_as_it_was(
+    daemon: Store, wired: Any, read: bytes
+) -> None:
+    store, between = wired
+    between.cut_at = read
+    for number in range(20):
+        daemon.save(f"note {number} of the daemon without a wire")
+        with suppress(Unavailable):
+            store.save(f"note {number} of the one with a wire")
+    assert between.cut_count == 1
+    store.save(TEXT)
+    wait_until(lambda: contents(daemon) == contents(store))
+
+
+def contents(store: Store) -> list[str]:
+    return [memory.content for memory in store.list()]
 
 
 def test_connection_that_ends_before_the_commit_leaves_nothing(wired: Any) -> None:

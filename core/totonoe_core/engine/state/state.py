@@ -194,6 +194,7 @@ class CollectionState:
             return None
         info = read_settings(self.file.rows)
         newest_operation = self._operation_of(newest)
+        pending = self._stored_pending()
         lost = lost or newest < self.revision
         if lost or not loading.follows(self.info, info):
             # A promotion lost commits, or every slot is of another model or tokenizer.
@@ -218,7 +219,7 @@ class CollectionState:
                 self.revision,
             )
             self.checkpoints.drop_all()
-        self.info, self._reconnected = info, False
+        self.info, self.pending, self._reconnected = info, pending, False
         self.revision, self.last_time_us = newest, last_time_us
         self.newest = newest_operation
         self._last_row = max(self._last_row, last_row)
@@ -310,9 +311,12 @@ class CollectionState:
 
         Writer only.
         """
-        text = self.file.rows.setting(_REEMBEDDING)
-        self.pending = None if text is None else plain.loads(Pending, text)
+        self.pending = self._stored_pending()
         return self.pending
+
+    def _stored_pending(self) -> Pending | None:
+        text = self.file.rows.setting(_REEMBEDDING)
+        return None if text is None else plain.loads(Pending, text)
 
     def put_pending(self, pending: Pending | None) -> None:
         """Write the pending re-embedding, within a transaction; no operation.

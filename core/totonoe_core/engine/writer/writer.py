@@ -426,7 +426,8 @@ class Writer:
                         self._caught_up()
                 elif time.monotonic() - self._pending_read_s > _PENDING_READ_EVERY_S:
                     # It begins without a revision of its own.
-                    self._read_pending()
+                    self._pending_read_s = time.monotonic()
+                    self._state.read_pending()
         except TotonoeError as error:
             self._upkeep.skipped(error)
 
@@ -435,15 +436,10 @@ class Writer:
         purged = self._state.catch_up()
         if purged is None:
             return False
-        self._read_pending()
         if purged:
             self._forget_cached()
         self._published(self._state, purged)
         return True
-
-    def _read_pending(self) -> None:
-        self._pending_read_s = time.monotonic()
-        self._state.read_pending()
 
     def _expect(self, items: Sequence[Item]) -> None:
         """Announce the vectors of a batch to the guard, which scans for many at once."""
