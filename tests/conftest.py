@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator
 
 import pytest
 
 from support.kept import FILES, POSTGRESQL, STORES, chosen
+
+# What gRPC does in the child of a fork has ended one (SIGSEGV) before it became `pg_ctl`.
+os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "false")
 
 Constants = dict[tuple[str, str], float]
 
