@@ -341,8 +341,8 @@ def test_failure_of_one_operation_leaves_the_rest_of_its_batch(
 ) -> None:
     put = CollectionFile.put_memory
 
-    def failing(self: CollectionFile, memory: Any, before: Any) -> None:
-        put(self, memory, before)
+    def failing(self: CollectionFile, memory: Any, before: Any, *more: Any) -> None:
+        put(self, memory, before, *more)
         if memory.content == "bad":
             raise ValueError("a bug")
 
