@@ -13,10 +13,11 @@ import numpy as np
 import pytest
 
 from support.engines import EVERY_STATUS, Store, opened
+from support.snapshots import restore
 from support.waits import wait_s
 from totonoe_core.domain.memories import Purge
 from totonoe_core.domain.queries import ListQuery, RecallQuery
-from totonoe_core.domain.snapshots import Restored, Snapshot, SnapshotUse
+from totonoe_core.domain.snapshots import Snapshot, SnapshotUse
 from totonoe_core.engine.catalog.file_snapshots import adopt
 from totonoe_core.engine.state import checkpointing
 from totonoe_core.store.sqlite import snapshot as snapshot_file
@@ -43,12 +44,6 @@ def store(tmp_path: Path) -> Iterator[Store]:
 def create(store: Store) -> Snapshot:
     made = store.engine.create_snapshot("default", "", agent_id="anna", name="", comment="")
     return made.result(wait_s()).snapshot
-
-
-def restore(store: Store, snapshot: Snapshot, into: str) -> Restored:
-    return store.engine.restore_snapshot(
-        snapshot.id, into, "", agent_id="anna", confirmation_token=""
-    ).result(wait_s())
 
 
 def carried(store: Store, snapshot: Snapshot) -> Path:

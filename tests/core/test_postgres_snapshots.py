@@ -12,11 +12,12 @@ import pytest
 
 from support.engines import HOUR_US, Store
 from support.postgres import engines, migrated, psycopg
+from support.snapshots import listed, restore
 from support.waits import wait_s, wait_until
 from totonoe_core.base import limits
 from totonoe_core.base.errors import AlreadyExists, Corruption, NotConfirmed, NotFound, Unavailable
 from totonoe_core.domain.memories import Purge
-from totonoe_core.domain.snapshots import Restored, Snapshot, SnapshotSchedule, SnapshotUse
+from totonoe_core.domain.snapshots import Snapshot, SnapshotSchedule, SnapshotUse
 from totonoe_core.engine.catalog import restoring
 from totonoe_core.store.copying import TABLES
 from totonoe_core.store.postgres import snapshots
@@ -101,19 +102,6 @@ def taking(store: Store, operation_id: str = "", name: str = "") -> Future[Any]:
 
 def take(store: Store, operation_id: str = "", name: str = "") -> Snapshot:
     return taking(store, operation_id, name).result(wait_s()).snapshot
-
-
-def restore(
-    store: Store, snapshot: Snapshot, into: str, token: str = "", operation_id: str = ""
-) -> Restored:
-    return store.engine.restore_snapshot(
-        snapshot.id, into, operation_id, agent_id="anna", confirmation_token=token
-    ).result(wait_s())
-
-
-def listed(store: Store) -> list[Snapshot]:
-    page = store.engine.list_snapshots("", 100, "").result(wait_s())
-    return [one.snapshot for one in page.snapshots]
 
 
 def texts(store: Store, name: str = "default") -> list[str]:

@@ -28,6 +28,7 @@ from support.engines import (
     update,
 )
 from support.kept import FILES
+from support.snapshots import listed, restore
 from support.waits import wait_s
 from totonoe_core.base import limits
 from totonoe_core.base.errors import (
@@ -46,7 +47,7 @@ from totonoe_core.domain.collections import NewCollection
 from totonoe_core.domain.memories import Purge
 from totonoe_core.domain.queries import AsOf, ListQuery
 from totonoe_core.domain.records import ModelIdentity
-from totonoe_core.domain.snapshots import Restored, Snapshot, SnapshotSchedule, SnapshotUse
+from totonoe_core.domain.snapshots import Snapshot, SnapshotSchedule, SnapshotUse
 from totonoe_core.domain.undo import Undo
 from totonoe_core.engine.catalog import restoring
 from totonoe_core.engine.catalog.file_snapshots import adopt
@@ -84,19 +85,6 @@ def create(store: Store, operation_id: str = "", **more: Any) -> Snapshot:
     more = {"agent_id": "anna", "name": "", "comment": ""} | more
     collection = more.pop("collection", store.collection)
     return store.engine.create_snapshot(collection, operation_id, **more).result(wait_s()).snapshot
-
-
-def restore(
-    store: Store, snapshot: Snapshot, into: str, token: str = "", operation_id: str = ""
-) -> Restored:
-    return store.engine.restore_snapshot(
-        snapshot.id, into, operation_id, agent_id="anna", confirmation_token=token
-    ).result(wait_s())
-
-
-def listed(store: Store, collection: str = "") -> list[Snapshot]:
-    page = store.engine.list_snapshots(collection, 100, "").result(wait_s())
-    return [one.snapshot for one in page.snapshots]
 
 
 def tables(path: Path) -> dict[str, list[Any]]:

@@ -18,13 +18,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from totonoe_core.base import limits
-from totonoe_core.base.errors import AlreadyExists, Corruption, Quota, TotonoeError
+from totonoe_core.base.errors import AlreadyExists, Corruption, TotonoeError
 from totonoe_core.domain.collections import CollectionInfo
 from totonoe_core.domain.snapshots import Snapshot
 from totonoe_core.engine.catalog.collections import Collections
 from totonoe_core.engine.state.futures import shutting_down
 from totonoe_core.engine.state.state import CollectionState
+from totonoe_core.rules.snapshots import check_room
 from totonoe_core.store.records import Examined, Place
 from totonoe_core.store.seam import CollectionFile, FileCopies
 
@@ -195,11 +195,7 @@ def adopt(copies: FileCopies, path: Path) -> Snapshot:
         if listed.sha256 == sha256:
             return listed
         raise AlreadyExists("SNAPSHOT_EXISTS", kind="snapshot", name=snapshot.id)
-    if len(list(files.of(snapshot.collection_uid))) >= limits.SNAPSHOTS_PER_COLLECTION_MAX:
-        raise Quota(
-            "QUOTA_EXCEEDED",
-            f"the collection has {limits.SNAPSHOTS_PER_COLLECTION_MAX} snapshots, the most",
-        )
+    check_room("", list(files.of(snapshot.collection_uid)))
     snapshot = replace(snapshot, file_bytes=path.stat().st_size, sha256=sha256)
     temporary = files.temporary(snapshot.collection_uid, snapshot.id)
     try:

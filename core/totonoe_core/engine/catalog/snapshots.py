@@ -25,7 +25,7 @@ from typing import TypeVar
 
 from totonoe_core.base import limits, plain
 from totonoe_core.base.clock import Clock
-from totonoe_core.base.errors import AlreadyExists, NotFound, Quota, TotonoeError, Unavailable
+from totonoe_core.base.errors import AlreadyExists, NotFound, TotonoeError, Unavailable
 from totonoe_core.base.ids import new_operation_id, new_snapshot_id
 from totonoe_core.domain.collections import Sees
 from totonoe_core.domain.records import ModelIdentity
@@ -46,6 +46,7 @@ from totonoe_core.engine.catalog.file_purging import purge_rows
 from totonoe_core.engine.catalog.file_snapshots import FileSnapshots
 from totonoe_core.engine.catalog.restoring import Restoring, Tell
 from totonoe_core.engine.state.futures import ready, shutting_down, submit
+from totonoe_core.rules.snapshots import check_room
 from totonoe_core.store.seam import KeptSnapshots, needed
 
 T = TypeVar("T")
@@ -173,11 +174,7 @@ class Snapshots:
     def _draft(
         self, snapshot_id: str, uid: str, collection: str, name: str, comment: str
     ) -> Snapshot:
-        """Describe a new snapshot.
-
-        Raises `Quota` without room, `AlreadyExists` for a name that is taken.
-        """
-        _check_room(name, list(self.kept.of(uid)))
+        """Describe a new snapshot."""
         return Snapshot(
             snapshot_id, uid, collection, name, comment, self._clock(), 0, 0, 0, _NO_MODEL, 0
         )
@@ -188,7 +185,10 @@ class Snapshots:
         draft: Snapshot,
         check: Callable[[Sequence[Snapshot]], None] = lambda _: None,
     ) -> Snapshot:
-        """Take and list a snapshot; `check` sees those that other daemons have taken meanwhile."""
+        """Take and list a snapshot; `check` sees those that other daemons have taken meanwhile.
+
+        Raises `Quota` without room, `AlreadyExists` for a name that is taken.
+        """
         told = self._begin("create", draft.id, name)
 
         def tell(step: str, share: float) -> None:
@@ -197,7 +197,7 @@ class Snapshots:
             told(step, share)
 
         def check_all(beside: Sequence[Snapshot]) -> None:
-            _check_room(draft.name, beside)
+            check_room(draft.name, beside)
             check(beside)
 
         try:
@@ -462,17 +462,6 @@ class Snapshots:
 
 class _Taken(Exception):  # noqa: N818 - it is no error
     """Another daemon took a snapshot just now, so that none is due."""
-
-
-def _check_room(name: str, beside: Sequence[Snapshot]) -> None:
-    """Raise `Quota`, or `AlreadyExists`, if there may be no other snapshot, or none of a name."""
-    if len(beside) >= limits.SNAPSHOTS_PER_COLLECTION_MAX:
-        raise Quota(
-            "QUOTA_EXCEEDED",
-            f"the collection has {limits.SNAPSHOTS_PER_COLLECTION_MAX} snapshots, the most",
-        )
-    if name and any(one.name == name for one in beside):
-        raise AlreadyExists("SNAPSHOT_EXISTS", kind="snapshot", name=name)
 
 
 def _digest(kind: str, asked: tuple[object, ...]) -> bytes:

@@ -73,8 +73,7 @@ class CollectionState:
         self._reconnected = False
         self.newest = self._operation_of(self.revision) if self.shared else ("", 0)
         self.checkpoints = file.checkpoints
-        self.pending: Pending | None = None
-        self.read_pending()
+        self.pending = self._stored_pending()
         self.next_index: CollectionIndex | None = None
         self.settling_at_start = self.settling
         self.index, self.opening = loading.opened(file, info, self.revision)

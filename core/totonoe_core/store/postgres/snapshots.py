@@ -39,6 +39,7 @@ from totonoe_core.store.postgres.reader import ReaderPool, Rows
 from totonoe_core.store.postgres.session import Connect, Session
 from totonoe_core.store.records import SETTINGS_KEY, Place
 from totonoe_core.store.settings import read_settings
+from totonoe_core.store.tables.described import described
 
 Tell = Callable[[str, float], None]
 Purge = Callable[[seam.CollectionFile], int]
@@ -352,22 +353,8 @@ def _check(snapshot: Snapshot, found: Digest) -> None:
 def _sealed(session: Session, draft: Snapshot, found: Digest) -> Snapshot:
     """Return a draft with all figures of the rows of the session's uid."""
     info = read_settings(Rows(session), draft.collection)
-    active, total = session.execute(
-        "SELECT count(*) FILTER (WHERE status = 'active'), "
-        "count(*) FILTER (WHERE status <> 'purged') FROM memory WHERE uid = $1"
-    ).get
-    newest = session.execute("SELECT coalesce(max(revision), 0) FROM operation WHERE uid = $1").get
-    return replace(
-        draft,
-        collection=info.name,
-        model=info.model,
-        revision=newest - draft.rewrite_count,
-        active_count=active,
-        total_count=total,
-        format=migrate.newest(),
-        file_bytes=found.byte_count,
-        sha256=found.sha256,
-    )
+    said = described(session, draft, info, migrate.newest())
+    return replace(said, file_bytes=found.byte_count, sha256=found.sha256)
 
 
 def _found(session: Session, where: str, *values: object) -> list[Snapshot]:

@@ -41,6 +41,8 @@ from totonoe_core.store.sqlite.identity import open_untouched
 from totonoe_core.store.sqlite.loss import BATCH
 from totonoe_core.store.sqlite.schema import COLLECTION, format_of, open_reader
 from totonoe_core.store.sqlite.scrub import Scrub
+from totonoe_core.store.sqlite.session import Session
+from totonoe_core.store.tables.described import described
 
 SEAL = "snapshot"
 """Key of the seal in `setting`. No digest covers it."""
@@ -190,22 +192,8 @@ def _described(connection: apsw.Connection, draft: Snapshot) -> Snapshot:
     if row is None:
         raise Corruption("CORRUPT_ROW", "the copy has no settings")
     info = plain.loads(CollectionInfo, rows.check(row, "setting")[1])
-    newest = int(connection.execute("SELECT coalesce(max(revision), 0) FROM operation").get)
-    active, total = connection.execute(
-        "SELECT count(*) FILTER (WHERE status = 'active'), "
-        "count(*) FILTER (WHERE status <> 'purged') FROM memory"
-    ).get
-    return replace(
-        draft,
-        collection=info.name,
-        model=info.model,
-        revision=newest - draft.rewrite_count,
-        active_count=active,
-        total_count=total,
-        format=int(connection.pragma("user_version")),
-        file_bytes=0,
-        sha256="",
-    )
+    said = described(Session(connection), draft, info, int(connection.pragma("user_version")))
+    return replace(said, file_bytes=0, sha256="")
 
 
 def examine(path: Path, examined: Callable[[float], None] = lambda _: None) -> Examined:
