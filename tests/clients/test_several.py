@@ -13,6 +13,7 @@ from totonoe.call.retry import Attempts, RetryPolicy
 from totonoe.errors import NotFound, Unavailable
 from totonoe.v1 import admin_service_pb2 as admin_pb
 from totonoe.v1 import memory_service_pb2 as pb
+from totonoe.v1 import types_pb2 as types_pb
 
 
 def attempts(place: int | None = None) -> Attempts:
@@ -108,6 +109,20 @@ def test_reads_carry_the_newest_revision_of_their_collection() -> None:
     nested = pb.WhyNotRequest(recall=pb.RecallRequest(collection="a"), memory_id="mem_1")
     seen.carry(nested)
     assert nested.recall.min_revision == 7
+
+
+def test_memory_newer_than_its_answer_counts_as_seen() -> None:
+    seen = SeenRevisions()
+    memory = types_pb.Memory(revision=8)
+    seen.note(pb.ListRequest(collection="a"), pb.ListResponse(revision=5, memories=[memory]))
+    hit = pb.Hit(memory=types_pb.Memory(revision=9))
+    seen.note(pb.RecallRequest(collection="b"), pb.RecallResponse(revision=5, hits=[hit]))
+    redirected = pb.GetResponse(revision=4, redirects={"mem_1": "mem_2"})
+    seen.note(pb.GetRequest(collection="c"), redirected)
+    for collection, revision in (("a", 8), ("b", 9), ("c", 4)):
+        request = pb.GetRequest(collection=collection)
+        seen.carry(request)
+        assert request.min_revision == revision
 
 
 def test_read_gives_up_where_a_second_daemon_has_not_what_it_wants() -> None:

@@ -87,7 +87,7 @@ class Agent:
         try:
             answer, error = send(), ""
         except totonoe.TotonoeError as failure:
-            answer, error = {}, failure.reason or failure.code
+            answer, error = {"told": str(failure)}, failure.reason or failure.code
         return Event(self._name, call, asked, begin_ns, time.monotonic_ns(), answer, error)
 
     def _some(self) -> tuple[str, int]:

@@ -88,7 +88,8 @@ class SeenRevisions:
     """The newest revision that answers showed, by collection. From any thread.
 
     A read carries it as `min_revision`, so that it shows what this client wrote and saw through
-    other daemons.
+    other daemons. A memory of an answer may be newer than the answer's own revision: its row is
+    read after the daemon chose it.
     """
 
     def __init__(self) -> None:
@@ -103,14 +104,14 @@ class SeenRevisions:
             holder.min_revision = max(holder.min_revision, seen)
 
     def note(self, request: Message, answer: Any) -> None:
-        """Take in the revision of an answer."""
+        """Take in the revisions of an answer and of the memories in it."""
         collection = _shown_of(request)
-        revision = getattr(answer, "revision", 0)
-        if collection is None or not isinstance(revision, int):
+        if collection is None or not isinstance(answer, Message):
             return
+        newest = _newest_in(answer)
         with self._lock:
             seen = self._by_collection.get(collection, 0)
-            _keep(self._by_collection, collection, max(revision, seen))
+            _keep(self._by_collection, collection, max(newest, seen))
 
     def gives_up(self, request: Message, attempts: Attempts, failure: TotonoeError) -> bool:
         """Return whether a read fails because no daemon has what it wants.
@@ -126,6 +127,24 @@ class SeenRevisions:
         with self._lock:
             self._by_collection.pop(holder.collection, None)
         return True
+
+
+def _newest_in(answer: Message) -> int:
+    """The newest revision of an answer, of its memories and of the memories of its hits."""
+    newest = _revision_of(answer)
+    for field, value in answer.ListFields():
+        if field.message_type is not None:
+            parts = (value,) if isinstance(value, Message) else value
+            newest = max(newest, *map(_revision_of, parts))
+    return newest
+
+
+def _revision_of(part: Any) -> int:
+    """A message's own revision, else that of its memory; 0 without one."""
+    found = getattr(part, "revision", None)
+    if found is None:
+        found = getattr(getattr(part, "memory", None), "revision", 0)
+    return found if isinstance(found, int) else 0
 
 
 def _keep(known: dict[str, int], collection: str, number: int) -> None:

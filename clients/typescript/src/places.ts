@@ -68,7 +68,8 @@ export class Places {
 
 /**
  * The newest revision that answers showed, by collection. A read carries it as `minRevision`, so that
- * it shows what this client wrote and saw through other daemons.
+ * it shows what this client wrote and saw through other daemons. A memory of an answer may be newer than
+ * the answer's own revision: its row is read after the daemon chose it.
  */
 export class SeenRevisions {
   readonly #byCollection = new Map<string, bigint>();
@@ -81,13 +82,13 @@ export class SeenRevisions {
     if (seen > reading.minRevision) reading.minRevision = seen;
   }
 
-  /** Takes in the revision of an answer. */
+  /** Takes in the revisions of an answer and of the memories in it. */
   note(desc: DescMessage, request: Message, answer: Message): void {
-    const { revision } = answer as { revision?: unknown };
     const collection = shownOf(desc, request);
-    if (collection === undefined || typeof revision !== "bigint") return;
+    if (collection === undefined) return;
+    const newest = newestIn(answer);
     const known = this.#byCollection.get(collection) ?? 0n;
-    keep(this.#byCollection, collection, revision > known ? revision : known);
+    keep(this.#byCollection, collection, newest > known ? newest : known);
   }
 
   /**
@@ -105,6 +106,26 @@ export class SeenRevisions {
 /** Whether a daemon has not got the revision that a read wants. */
 export function isBehind(failure: TotonoeError): boolean {
   return failure.reason === "NOT_CAUGHT_UP";
+}
+
+/** The newest revision of an answer, of its memories and of the memories of its hits. */
+function newestIn(answer: Message): bigint {
+  let newest = revisionOf(answer);
+  for (const value of Object.values(answer)) {
+    for (const part of Array.isArray(value) ? value : [value]) {
+      const revision = revisionOf(part);
+      if (revision > newest) newest = revision;
+    }
+  }
+  return newest;
+}
+
+/** A message's own revision, else that of its memory; 0 without one. */
+function revisionOf(part: unknown): bigint {
+  const { revision, memory } = (part ?? {}) as { revision?: unknown; memory?: unknown };
+  if (typeof revision === "bigint") return revision;
+  const { revision: inner } = (memory ?? {}) as { revision?: unknown };
+  return typeof inner === "bigint" ? inner : 0n;
 }
 
 /** Keeps a value of a collection; of too many the longest unused one goes. */

@@ -161,7 +161,8 @@ test("reads carry the newest revision of their collection", async () => {
     remember: ({ collection }) => create(RememberResponseSchema, { saved: true, revision: revisions[collection] ?? 0n }),
     list: ({ collection, minRevision }) => {
       asked.push([collection, Number(minRevision)]);
-      return create(ListResponseSchema, { revision: 5n });
+      const memories = collection === "c" ? [{ revision: 8n }] : [];
+      return create(ListResponseSchema, { revision: 5n, memories });
     },
     recall: ({ collection, minRevision }) => {
       asked.push([collection, Number(minRevision)]);
@@ -175,9 +176,11 @@ test("reads carry the newest revision of their collection", async () => {
   await client.recall("key", { collection: "a" });
   await client.recall("key", { collection: "a", minRevision: 9 });
   await client.asAgent("ben").recall("key", { collection: "b" });
+  await client.recall("key", { collection: "c" });
   assert.deepEqual(asked, [
     ...[["a", 7], ["b", 2], ["c", 0]],
     ...[["a", 7], ["a", 9], ["b", 5]],
+    ...[["c", 8]], // of a memory newer than its answer
   ]);
 });
 
