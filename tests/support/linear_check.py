@@ -182,12 +182,51 @@ def merge_error(asked: Mapping[str, Any], state: State) -> str:
 
 
 def undo_conflict(model: Model, target: int, state: State) -> bool:
-    """Whether a memory was changed since, by what is not undone, or the target is undone."""
+    """Whether a memory was changed since, by what is not undone, the target is undone, or the Undo
+    would lose a memory.
+    """
     left = model.states[target]
     return any(
         model.in_force(one, state[one]) != model.in_force(one, left[one])
         for one in model.touched(target)
+    ) or _loses(model, target, state)
+
+
+def _loses(model: Model, target: int, state: State) -> bool:
+    """Whether a memory would go that another one gave its place to, or came back to, since."""
+    before = model.states[target - 1]
+    touched = set(model.touched(target))
+    after = {one: before.get(one) or replace(state[one], status="forgotten") for one in touched}
+    others = {one: version for one, version in state.items() if one not in touched}
+    for one, version in after.items():
+        comes_back = is_live(version) and not _says_the_same(state[one], version)
+        if comes_back and holder(others, version.text) is not None:
+            after[one] = state[one]  # refused as a duplicate: it stays
+    planned = {**state, **after}
+    return any(
+        is_live(state[head(state, one)])
+        and planned[one].status != "superseded"
+        and not _says_the_same(state[one], planned[one])
+        and any(
+            other in before
+            and version.by == one == state[other].by
+            and version.status == "superseded"
+            and model.in_force(other, state[other]) != model.in_force(other, before[other])
+            for other, version in planned.items()
+        )
+        for one in touched
     )
+
+
+def _says_the_same(one: Version, other: Version) -> bool:
+    return is_live(one) and is_live(other) and one.text == other.text
+
+
+def head(state: State, one: str) -> str:
+    """The memory that took the place of another one, or that one itself."""
+    while state[one].status == "superseded":
+        one = state[one].by
+    return one
 
 
 def check(events: Sequence[Event], *, of_several: bool = False) -> Model:
