@@ -110,7 +110,10 @@ def _of_function_words(
     left_own, left_other = _unpaired(own, other), _unpaired(other, own)
     if not left_own and not left_other:
         return
+    kinds = {word.kind for word in (*left_own, *left_other)}
     for kind, finding in _FUNCTION_FINDINGS.items():
+        if kind not in kinds:
+            continue
         here = [(word.start, word.end) for word in left_own if word.kind is kind]
         there = [(word.start, word.end) for word in left_other if word.kind is kind]
         for mine, theirs in zip_longest(here, there, fillvalue=(0, 0)):

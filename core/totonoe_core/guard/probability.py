@@ -12,12 +12,14 @@ texts: in the same part of the sentence, or between the same neighbours. Pure.
 from __future__ import annotations
 
 import json
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import cache
 from importlib.resources import files
 from math import exp, isnan, tanh
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -306,11 +308,18 @@ class _Places:
         return other == (self._partner.get(own, -2) if own >= 0 else -1)
 
 
+_START = attrgetter("start")
+
+
 def _before(pieces: tuple[Piece, ...], place: int) -> int:
     """Return the start of the last piece that ends before a place; -1 if there is none."""
-    return max([piece.start for piece in pieces if piece.end <= place], default=-1)
+    at = bisect_right(pieces, place, key=_START) - 1
+    while at >= 0 and pieces[at].end > place:
+        at -= 1
+    return pieces[at].start if at >= 0 else -1
 
 
 def _after(pieces: tuple[Piece, ...], place: int) -> int:
     """Return the start of the first piece from a place on; -1 if there is none."""
-    return min([piece.start for piece in pieces if piece.start >= place], default=-1)
+    at = bisect_left(pieces, place, key=_START)
+    return pieces[at].start if at < len(pieces) else -1

@@ -110,16 +110,17 @@ def quoted(
 
 def _repeats(one: Evidence, kept: Sequence[Evidence], widened: bool) -> bool:
     """Return whether an earlier finding of other spans shows all that this one would show."""
+    between, left = one.finding in _BETWEEN, one.finding in _LEFT
+    if not (between or left or (widened and one.finding is _READ_OTHERWISE)):
+        return False
     both = [earlier for earlier in kept if _NOTHING not in (earlier.own, earlier.other)]
-    if one.finding in _BETWEEN:
+    if between:
         return any(_shows(earlier, one) for earlier in both)
-    if one.finding in _LEFT:
+    if left:
         # Words around which a difference was widened.
         return any(_shows(earlier, one) for earlier in both if earlier.finding is _READ_OTHERWISE)
     # What makes the same words differ may have been said already.
-    return (
-        widened and one.finding is _READ_OTHERWISE and any(_shows(one, earlier) for earlier in both)
-    )
+    return any(_shows(one, earlier) for earlier in both)
 
 
 def _shows(outer: Evidence, inner: Evidence) -> bool:

@@ -17,7 +17,7 @@ _T = TypeVar("_T")
 
 
 @dataclass_transform(frozen_default=True)
-def _quick(made: type[_T]) -> type[_T]:
+def quick(made: type[_T]) -> type[_T]:
     """Make a data class that nobody may change: the type checker sees to that.
 
     A class that is frozen at run time as well takes four times as long to make an object of, and
@@ -76,7 +76,7 @@ class Role:
     UNKNOWN = ""
 
 
-@_quick
+@quick
 class Piece:
     """One content-bearing piece of a text.
 
@@ -147,7 +147,7 @@ class FunctionKind(StrEnum):
     """Says when a statement holds: was, will."""
 
 
-@_quick
+@quick
 class FunctionWord:
     """A function word whose meaning no piece carries.
 

@@ -16,7 +16,13 @@ from totonoe_core.text.reading.values.numbers import small, words_at
 from totonoe_core.text.reading.values.quantities import AGO, ago_sign
 from totonoe_core.text.reading.values.rows import ALWAYS, JZK, Found, Number, Row, Scan, row
 from totonoe_core.text.reading.values.units import quantity_key, span_key
-from totonoe_core.text.reading.values.words import COMMA_LANGUAGES, PARTS_OF_DAY, longest
+from totonoe_core.text.reading.values.words import (
+    COMMA_LANGUAGES,
+    PARTS_OF_DAY,
+    Words,
+    is_numeral,
+    longest,
+)
 
 F = Fraction
 Match = re.Match[str]
@@ -337,7 +343,7 @@ FIGURE_ROWS: tuple[Row, ...] = (
     row("dates in figures", "0", re.compile(r"(?P<a>\d{1,2})(?P<sep>[./-])(?P<b>\d{1,2})(?P=sep)"
         r"(?P<y>(?:[12]\d)?\d{2})(?![\w-])", re.ASCII), _other_date),
     row("clock", "0", CLOCK, _clock),
-    row("hours of the day", "0 a", _HOUR, _hour_of_day),
+    row("hours of the day", "0 a", _HOUR, _hour_of_day, begins=is_numeral),
 )  # fmt: skip
 
 
@@ -505,15 +511,25 @@ CJK_VALUES: tuple[Row, ...] = (
     row("eras", "era", ALWAYS, _era, "ja"),
     row("Korean hours by themselves", "字", ALWAYS, _korean_clock, "ko"),
 )
+
+
+def _names_day(words: Words, word: str) -> bool:
+    return word == "the" or any(re.split("[ '-]", day)[0] == word for day in words.days)
+
+
+def _is_span(words: Words, word: str) -> bool:
+    return word in ("a", "an") or is_numeral(words, word)
+
+
 DAY_ROWS: tuple[Row, ...] = (
     row("day and month", "0", _DAY, _day_month),
     row("years and decades", "0", r"((?:19|20)\d\d)(s)?(?![\w:/]|[.,-]\d)", _year),
-    row("months", "a", _WORD, _month),
+    row("months", "a", _WORD, _month, begins=lambda words, word: word in words.months),
     row("named days", "a", re.compile(r"(?:the (?=day ))?([^\W\d_]+(?:['’-][^\W\d_]+)?"
-        r"(?: [^\W\d_]+){0,3})(?!\w)", _IGNORE), _named),
+        r"(?: [^\W\d_]+){0,3})(?!\w)", _IGNORE), _named, begins=_names_day),
     row("shifted days", "a", re.compile(r"(next|last|this|every|each|previous|past|coming) "
         r"([^\W\d_]{3,9})(?!\w)", _IGNORE), _shifted, "en"),
     row("half past", "a", r"(half|(?:a )?quarter|five|ten|twenty(?:[ -]five)?) (past|to|after) "
         r"([^\W\d_]{3,6}|\d{1,2})(?!\w)", _past, "en"),
 )  # fmt: skip
-AGO_ROWS: tuple[Row, ...] = (row("so long ago", "0 a", ALWAYS, _ago, "en"),)
+AGO_ROWS: tuple[Row, ...] = (row("so long ago", "0 a", ALWAYS, _ago, "en", _is_span),)

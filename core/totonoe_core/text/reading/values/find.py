@@ -10,11 +10,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
 
-from totonoe_core.text.reading.model import PieceType
+from totonoe_core.text.reading.model import PieceType, quick
 from totonoe_core.text.reading.values import days, names, numbers, quantities
 from totonoe_core.text.reading.values.rows import Found, Groups, Rules, Scan, sign_of
 from totonoe_core.text.reading.values.units import number_key
@@ -45,7 +44,7 @@ _WIDTH |= {0x2212: 0x2D, 0xFFE5: 0xA5, 0x2010: 0x2D, 0x2011: 0x2D}
 # These mean something else in full width: 〜 ranges are read as they are.
 
 
-@dataclass(frozen=True, slots=True)
+@quick
 class Value:
     """A value in a text: code point offsets, its type (one of `model.VALUES`), its key."""
 
@@ -148,8 +147,11 @@ def latin_value(scan: Scan, at: int) -> Found | None:
     first = sign_of(scan.text[at])
     if first == "a":
         word = _WORD.match(scan.text, at)
-        if word is None or word.group().lower() not in scan.words.starts:
-            first = "_"
+        lower = "" if word is None else word.group().lower()
+        if lower in scan.words.starts:
+            of_word: Found | None = scan.first(scan.rules.of_word(lower), at)
+            return of_word
+        first = "_"
     found: Found | None = scan.first(scan.rules.values[first], at)
     return found
 

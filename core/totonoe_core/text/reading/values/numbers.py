@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from fractions import Fraction
+from functools import lru_cache
 
 from totonoe_core.text.reading.values.rows import ALL, ALWAYS, JZK, Number, Row, Scan, row
 from totonoe_core.text.reading.values.units import TIME_SPANS
@@ -45,6 +46,12 @@ _COMMA = re.compile(
 )
 
 
+@lru_cache(4_096)
+def _fraction(figures: str) -> Fraction:
+    # To make one takes as long as to find its figures.
+    return F(figures)
+
+
 def figures_at(text: str, at: int, language: str) -> Number | None:
     """Number in figures at a place.
 
@@ -59,7 +66,7 @@ def figures_at(text: str, at: int, language: str) -> Number | None:
         whole = whole.replace(separator, "")
     part = part or point
     surface = f"{whole}.{part}" if part else whole
-    value, end = F(surface) if part else F(int(whole)), match.end()
+    value, end = _fraction(surface), match.end()
     if (match := _POWER.match(text, end)) is not None:
         power = int(match[1] or match.group().translate(_PLAIN_DIGITS))
         if abs(power) <= _EXPONENT_MAX and (value or match[1]):

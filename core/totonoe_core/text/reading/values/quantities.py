@@ -19,7 +19,13 @@ from totonoe_core.text.reading.values.rows import (
     row,
 )
 from totonoe_core.text.reading.values.units import Unit, number_key, per, quantity_key, span_key
-from totonoe_core.text.reading.values.words import HAN, ORDINAL_UNITS, longest
+from totonoe_core.text.reading.values.words import (
+    HAN,
+    ORDINAL_UNITS,
+    Words,
+    is_numeral,
+    longest,
+)
 
 F = Fraction
 _NUMBER, _QUANTITY = PieceType.NUMBER, PieceType.QUANTITY
@@ -374,10 +380,14 @@ def _korean_counted(scan: Scan, at: int, _match: Match) -> Found | None:
     return scan.behind(at, Number(F(words.counted[name]), end))
 
 
+def _is_amount(words: Words, word: str) -> bool:
+    return word in ("a", "an", "half") or is_numeral(words, word)
+
+
 WORD_VALUES: tuple[Row, ...] = (
     row("once, twice", "a", re.compile(r"(once|twice|thrice)(?!\w)", re.IGNORECASE), _times, "en"),
-    row("ordinals in words", "a", ALWAYS, _ordinal),
-    row("numbers in words and what is behind", "a", ALWAYS, _figure),
+    row("ordinals in words", "a", ALWAYS, _ordinal, begins=is_numeral),
+    row("numbers in words and what is behind", "a", ALWAYS, _figure, begins=_is_amount),
 )
 FIGURE_VALUES: tuple[Row, ...] = (
     row("ordinals in figures", "0 -", ALWAYS, _ordinal),

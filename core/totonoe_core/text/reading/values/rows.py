@@ -14,7 +14,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
-from totonoe_core.text.reading.model import PieceType
+from totonoe_core.text.reading.model import PieceType, quick
 from totonoe_core.text.reading.values.units import Unit
 from totonoe_core.text.reading.values.words import CJK, FRACTIONS, Words, words_of
 
@@ -25,7 +25,7 @@ SPACED, JZK = "spaced", "ja zh ko"
 ALL = f"{SPACED} {JZK}"
 
 
-@dataclass(frozen=True, slots=True)
+@quick
 class Number:
     """A number in a text; `key` is its text where that says more than the value (007, 3/20)."""
 
@@ -55,6 +55,8 @@ class Row:
         makes it of `(scan, at, number, match)`, an ending of a number of `(scan, number, match)`.
     languages : str
         Codes of languages; SPACED for all with spaces between words, and texts of none.
+    begins : callable
+        Whether a word of the lists, in lower case, may begin it; asked once for each word.
     """
 
     name: str
@@ -62,6 +64,7 @@ class Row:
     pattern: re.Pattern[str]
     make: Callable[..., Any]
     languages: str
+    begins: Callable[[Words, str], bool] = lambda _words, _word: True
 
     def reads(self, language: str) -> bool:
         """Whether the row is one of a language."""
@@ -75,9 +78,10 @@ def row(
     pattern: str | re.Pattern[str],
     make: Callable[..., Any],
     languages: str = SPACED,
+    begins: Callable[[Words, str], bool] = lambda _words, _word: True,
 ) -> Row:
     """Return a row; its expression in text is compiled."""
-    return Row(name, firsts, re.compile(pattern), make, languages)
+    return Row(name, firsts, re.compile(pattern), make, languages, begins)
 
 
 Entries = tuple[tuple[Callable[..., re.Match[str] | None], Callable[..., Any]], ...]
@@ -102,9 +106,10 @@ class Rules:
         self._language, self._groups = language, groups
         self.values = {
             name: self._entries("value", name)
-            for name in ("0", "a", "q", "$", "-", "½", "+", "*", "/", "_", "字",
+            for name in ("0", "q", "$", "-", "½", "+", "*", "/", "_", "字",
                          "day", "period", "era")
         }  # fmt: skip
+        self._of_word: dict[str, Entries] = {}
         self.numbers = {name: self._entries("number", name) for name in ("0", "a", "-", "½", "字")}
         self.amounts = self._entries("amount")
         self.endings = {name: self._entries("ending", name) for name in ("0", "a")}
@@ -118,16 +123,24 @@ class Rules:
         )
         """Names are found by one expression; each row of the group is one of its choices."""
 
+    def of_word(self, word: str) -> Entries:
+        """Return the rows of values that may begin with a word of the lists, in lower case."""
+        if word not in self._of_word:
+            self._of_word[word] = self._entries("value", "a", word)
+        return self._of_word[word]
+
     @cached_property
     def latin(self) -> Rules:
         """The rows of no language, for the Latin parts of a text without spaces."""
         return Rules("", self._groups)
 
-    def _entries(self, group: str, first: str = "") -> Entries:
+    def _entries(self, group: str, first: str = "", word: str = "") -> Entries:
         return tuple(
             (row.pattern.match, row.make)
             for row in self._groups[group]
-            if row.reads(self._language) and (not first or first in row.firsts.split())
+            if row.reads(self._language)
+            and (not first or first in row.firsts.split())
+            and (not word or row.begins(self.words, word))
         )
 
 

@@ -212,6 +212,11 @@ def _characters(
     )
 
 
+def is_numeral(words: Words, word: str) -> bool:
+    """Return whether a number in words may begin with a word."""
+    return word in words.numbers or word in words.scales or word in words.ordinals
+
+
 def longest(text: str, at: int, table: Mapping[str, object] | Set[str]) -> str | None:
     """Return the longest word of a table that stands at a place."""
     for length in range(_WORD_CHARS_MAX, 0, -1):
