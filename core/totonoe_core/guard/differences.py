@@ -96,7 +96,6 @@ def _of_pieces(own: Reading, other: Reading, aligned: Alignment) -> Iterator[Evi
 _FUNCTION_FINDINGS = {
     FunctionKind.CONJUNCTION: Finding.CONJUNCTION,
     FunctionKind.RELATION: Finding.FUNCTION_WORD,
-    FunctionKind.QUANTIFIER: Finding.QUANTIFIER,
     FunctionKind.NEGATION: Finding.POLARITY,
     FunctionKind.MODALITY: Finding.MODALITY,
     FunctionKind.TENSE: Finding.TENSE,

@@ -137,8 +137,6 @@ class FunctionKind(StrEnum):
     """Joins clauses or phrases: and, or, because, until."""
     RELATION = "relation"
     """A preposition or particle: on, off, for, から."""
-    QUANTIFIER = "quantifier"
-    """Says how much of a statement holds: only."""
     NEGATION = "negation"
     """Denies a statement: not."""
     MODALITY = "modality"

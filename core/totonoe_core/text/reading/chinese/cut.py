@@ -55,9 +55,7 @@ def cut(text: str) -> list[Token]:
         if word.isspace():
             continue
         if word == _HOLE:
-            hole = by_start.get(spans[start][0])
-            if hole is not None:
-                tokens.append(hole)
+            tokens.append(by_start[spans[start][0]])
             continue
         for part, part_tag, offset in word_parts(word, tag):
             begin = spans[start + offset][0]

@@ -1,7 +1,7 @@
 """Function words of Chinese whose meaning no piece carries, and those that may be ignored.
 
-What is no piece counts, unless it stands on one of the closed lists below, or a piece says it: its
-role, modality, tense or denial.
+What is no piece counts, unless it stands on the closed list below, or a piece says it: its role,
+modality, tense or denial. 的, 得, measures, the copula, 被, 把 and marks only bind what pieces say.
 """
 
 from __future__ import annotations
@@ -14,18 +14,6 @@ from totonoe_core.text.reading.chinese.roles import is_time
 from totonoe_core.text.reading.chinese.token import Token
 from totonoe_core.text.reading.model import FunctionKind, FunctionWord
 
-IGNORED_KINDS = {
-    Kind.OF: "binds what the parts of a noun phrase say",
-    Kind.DEGREE: "binds a manner to its verb, as its part says",
-    Kind.MEASURE: "goes with its figure",
-    Kind.COPULA: "what is said of the subject stands behind it",
-    Kind.PASSIVE: "the parts say who does it to whom",
-    Kind.OBJECT: "the parts say what it is done to",
-    Kind.BREAK: "the marks are compared by themselves",
-    Kind.LIST: "a row of items may be joined by other means",
-    Kind.QUESTION: "that it asks is read of the text",
-}
-"""Kinds of words that are never listed, each with the reason."""
 IGNORED = LISTS.keys("ignored")
 """Function words that another wording may leave out, each with the reason."""
 

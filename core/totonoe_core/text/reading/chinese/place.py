@@ -51,7 +51,7 @@ def _ask_nothing(tokens: list[Token]) -> None:
 
 
 def _repeats(previous: Token, token: Token) -> bool:
-    return token.kind is Kind.VERB and token.word == previous.word and token.start == previous.end
+    return token.kind is Kind.VERB and token.word == previous.word
 
 
 _OPEN_CHOICE = words("是否 能否 可否 会不会 能不能 可不可以")

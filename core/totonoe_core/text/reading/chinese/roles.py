@@ -141,7 +141,7 @@ def _case(clause: _Clause, token: Token, before: Kind) -> None:
 
 def _place(clause: _Clause, token: Token, before: Token | None) -> None:
     """Say where a noun is, or what a verb led to."""
-    token.word = token.value or token.word
+    token.word = token.value
     if token.kind is Kind.LOCALIZER and before is not None and before.kind in _NOMINAL:
         token.role, token.head, token.light = Role.MODIFIER, before, token.word == "上"
         if token.word == "里":
@@ -197,7 +197,7 @@ def _owner(tokens: list[Token], at: int) -> Token | None:
     if any(one.kind is Kind.OF for one in tokens[at + 1 : place]):
         return noun
     if place > at + 1:
-        return noun if token.kind is not Kind.VERB and tokens[at + 1].kind is Kind.MEASURE else None
+        return None
     if token.kind is Kind.ADJECTIVE:
         return noun if noun.kind is Kind.NOUN and noun.start == token.end else None
     return None if token.kind is Kind.VERB or _starts_anew(token, noun) else noun
@@ -227,7 +227,7 @@ def _noun(clause: _Clause, token: Token, owner: Token | None, in_row: bool) -> N
         clause.case = ""
     if clause.copula and not role:
         bare = [one for one in clause.waiting if not one.role]
-        if len(bare) == 1 and bare[0].kind is Kind.ASK and not in_row:
+        if len(bare) == 1 and bare[0].kind is Kind.ASK:
             # "What is X" as "X is what".
             clause.waiting[clause.waiting.index(bare[0])], token = token, bare[0]
         _predicate(clause, token)
@@ -243,8 +243,7 @@ def _predicate(clause: _Clause, token: Token) -> None:
     """Give a predicate what waits for it."""
     token.negated ^= clause.negated
     token.modality = clause.modality or token.modality
-    tense = clause.tense or token.tense
-    token.tense = "past" if tense == "done" else tense
+    token.tense = "past" if clause.tense == "done" else clause.tense
     token.role, token.head = Role.PREDICATE, clause.last
     part = Role.PATIENT if clause.passive is not None else Role.AGENT
     bare = [one for one in clause.waiting if not one.role]
@@ -291,7 +290,7 @@ def _leftovers(clause: _Clause) -> None:
     alone = Role.PREDICATE if clause.last is None else Role.TOPIC
     main.role, main.head = main.role or alone, clause.last
     main.negated ^= clause.negated
-    main.modality = main.modality or clause.modality
+    main.modality = clause.modality
 
 
 def _doubt(tokens: list[Token]) -> None:

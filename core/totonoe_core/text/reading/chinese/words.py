@@ -129,7 +129,7 @@ def _pair_of_characters(word: str, tag: str) -> tuple[tuple[str, str], tuple[str
 
 
 def _parts_of_unlisted(word: str, tag: str) -> _Parts:
-    if word[0] in "没未别" and len(word) < 5 and tag[:1] in "vldi" and known(word[1:]):
+    if word[0] in "没未别" and tag[:1] in "vldi" and known(word[1:]):
         rest = word[1:]
         return (word[0], "d", 0), *_moved(word_parts(rest, tag_of(rest)), 1)
     if tag[:2] in _NAME_TAGS and len(word) < 5 and word[0] not in "不很最":
@@ -137,7 +137,7 @@ def _parts_of_unlisted(word: str, tag: str) -> _Parts:
     if tag[:2] != "nr" and not known(word):
         # A word only guessed from its context would be cut otherwise in another context.
         return _cut_again(word)
-    if len(word) > 2 and word[-1] in "吗吧啊呢么" and tag[:2] not in _NAME_TAGS:
+    if len(word) > 2 and word[-1] in "吗吧啊呢么":
         return *_cut_again(word[:-1]), (word[-1], "y", len(word) - 1)
     parts = _without_affix(word)
     if parts is None and len(word) == 4 and known(word[:2]) and known(word[2:]):
@@ -154,7 +154,7 @@ def _without_affix(word: str) -> _Parts | None:
             return (prefix, "d", 0), *_moved(word_parts(rest, tag_of(rest)), len(prefix))
     for suffix in _SUFFIXES:
         rest = word[: -len(suffix)]
-        if len(word) > 2 and word.endswith(suffix) and len(rest) > 1 and known(rest):
+        if len(word) > 2 and word.endswith(suffix) and known(rest):
             return *word_parts(rest, tag_of(rest)), (suffix, "u", len(rest))
     return None
 

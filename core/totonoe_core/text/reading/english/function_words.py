@@ -27,7 +27,7 @@ IGNORED = {
 BEFORE_TIMES = frozenset({"on", "at", "in"})
 """Said before a date or a time of day, or left out: "on Friday", "Friday"."""
 _TIMES = frozenset({PieceType.DATE, PieceType.TIME})
-_HOLD = frozenset("-QX")
+_HOLD = frozenset("-X")
 """Tags of what says whether, how far and when a statement holds."""
 _KINDS = {"P": FunctionKind.RELATION, "S": FunctionKind.CONJUNCTION, "C": FunctionKind.CONJUNCTION}
 
@@ -64,14 +64,14 @@ _EQUAL = {"though": "although", "till": "until"}
 
 
 def _without_piece(parse: Parse) -> Iterator[FunctionWord]:
-    """Yield quantifiers, denials, modals and tenses that no piece carries: "may be on leave"."""
+    """Yield denials, modals and tenses that no piece carries: "may be on leave"."""
     said = (*compress(parse.modality, parse.kept), *compress(parse.tense, parse.kept))
     carried = " ".join(said).split()
     # "do not have to" is one modality.
     denies_nothing = not any(compress(parse.denied, parse.kept)) and closed.OPTIONAL not in carried
     for at, token in enumerate(parse.tokens):
         tag = token.tag
-        if tag not in _HOLD or at in parse.carried:
+        if tag not in _HOLD:
             continue
         if tag == "X":
             for key, kind in _held_by(token.lemma):
@@ -81,12 +81,7 @@ def _without_piece(parse: Parse) -> Iterator[FunctionWord]:
                     carried.remove(key)
                 else:
                     yield FunctionWord(token.start, token.end, key, kind)
-        elif parse.kept[at]:
-            continue
-        elif tag == "Q":
-            key = closed.QUANTIFIERS.get(token.lemma, token.lemma)
-            yield FunctionWord(token.start, token.end, key, FunctionKind.QUANTIFIER)
-        elif denies_nothing:
+        elif denies_nothing and not parse.kept[at]:
             yield FunctionWord(token.start, token.end, "not", FunctionKind.NEGATION)
 
 

@@ -185,7 +185,6 @@ class Parse:
             back -= 1
         if back >= 0 and self.tokens[back].form in ("without", "unlike"):
             self.denied[head] += self.denied[back]
-            self.denied[back] = 0
         if bare and not self._prep:
             self._describe(head, at)
         else:
@@ -194,7 +193,7 @@ class Parse:
 
     def _phrase(self, at: int) -> tuple[int, int, bool]:
         """Return head and end of a noun phrase, and whether it has only adjectives."""
-        start, pending, head, pointed = at, list[int](), -1, False
+        pending, head, pointed = list[int](), -1, False
         while at < len(self.tokens):
             token = self.tokens[at]
             tag = token.tag
@@ -233,8 +232,6 @@ class Parse:
                 tag in "C," and pending and self._tag(at - 1) == self._tag(at + 1) == "A"
             ):
                 pointed |= token.form in closed.POINTING
-            elif token.form == "no" and at == start:
-                self._deny(at)
             else:
                 break
             at += 1
@@ -303,8 +300,7 @@ class Parse:
         here = self._here
         subject = here.subjects[-1] if here.subjects else here.noun
         before = self._last_content(start)
-        if self._joined and here.complement >= 0 and self._tag(before) in {"C", ","}:
-            self._joined = False
+        if here.complement >= 0 and self._tag(before) in {"C", ","}:
             joined = here.complement
             self.role[head], self.head[head] = self.role[joined], self.head[joined]
             self.denied[head] += self.denied[joined]
@@ -332,7 +328,6 @@ class Parse:
         here, noun = self._here, self._noun
         finite = self._tag(stop) in ("X", "V")
         if self._joined and self._tag(start - 1) in ("C", ","):
-            self._joined = False
             if finite and (here.told or here.be):
                 self._open(_Clause("main"))
             elif noun >= 0 and (self._tag(start - 1) == "C" or self._list_goes_on(stop)):
@@ -445,7 +440,6 @@ class Parse:
             if self.tokens[verb].lemma in closed.GERUND_DENIERS:
                 self.kept[verb], here.be = False, False
                 here.denials += 1 + self.denied[verb]
-                self.denied[verb] = 0
                 return self._set_predicate(at, here)
         if token.lemma == "get" and not here.told and self._next_content(at) == "D":
             here.be = True
@@ -474,7 +468,7 @@ class Parse:
         if tag == "G" and self._prep == "by" and here.passive:
             here.agents.append(at)
             return self._set_predicate(at, self._open(_Clause("ger", outer=here)))
-        opens = not here.told and not here.subjects and self._tag(at - 1) == "."
+        opens = self._tag(at - 1) == "."
         if tag == "G" and opens and self._verb_ahead(at):
             here.subjects.append(at)  # "Deleting it helped"
             return self._set_predicate(at, self._open(_Clause("ger", outer=here)))
@@ -488,7 +482,7 @@ class Parse:
         waits = here.told and here.outer is not None and not here.outer.told
         if tag == "D" and waits and self._tag(at + 1) in {"T", "$", "O", "M", "#", "Q", "P"}:
             here = self._next_clause()  # "A man who is tall opened the door"
-            here.tense = here.tense or "past"
+            here.tense = "past"
             return self._set_predicate(at, here)
         clause = _Clause("part", self._noun, outer=here.outer if here.told else here)
         clause.passive = tag == "D"
@@ -524,7 +518,6 @@ class Parse:
         here.denials += negates
         here.modality = _added(here.modality, modality)
         here.tense = _added(here.tense, tense)
-        self._prep = ""
         return at + 1
 
     # -- Function words
@@ -556,7 +549,6 @@ class Parse:
         ):
             return  # "none of the tests"
         self._prep, self._prep_at = closed.PREPOSITIONS.get(form, form), at
-        self._joined = False
 
     def _after_be(self, at: int) -> bool:
         at = self._last_content(at)
@@ -649,14 +641,14 @@ class Parse:
         for at in clause.adjuncts:
             self.head[at] = max(verb, clause.complement)
             if self.head[at] < 0:
-                self.head[at] = next((one for one in subjects if one != at), -1)
+                self.head[at] = next(iter(subjects), -1)
         if verb < 0:
             for at in subjects:
                 self.role[at] = self.role[at] or Role.PREDICATE
                 self.denied[at] += clause.denials
             for at in [clause.complement] if clause.complement >= 0 else subjects:
                 self.modality[at], self.tense[at] = modality, clause.tense
-                if clause.complement >= 0 and not subjects:
+                if not subjects:
                     self.denied[at] += clause.denials
             return
         self.denied[verb] += clause.denials
@@ -683,7 +675,7 @@ class Parse:
             first = self.group[at] == self.group[clause.objects[0]]
             to_whom = given and first and not clause.passive
             self._act(at, "prep:to" if to_whom else Role.PATIENT, verb)
-        if clause.kind == "ger" and self.role[verb]:
+        if self.role[verb]:
             return
         self.role[verb] = Role.PREDICATE
         self.head[verb] = next(iter((*actors, *undergo, *clause.objects)), -1)
@@ -693,7 +685,7 @@ class Parse:
                 self.role[verb] = "prep:" + clause.link
             elif governor >= 0:
                 self.role[verb] = Role.PATIENT
-            self.head[verb] = governor if governor != verb else -1
+            self.head[verb] = governor
 
     def _act(self, at: int, role: str, verb: int) -> None:
         if not self.role[at]:

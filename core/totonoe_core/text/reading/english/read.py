@@ -85,8 +85,6 @@ def _crowded(parse: Parse) -> set[tuple[str, int]]:
         head = parse.head[at]
         if role == Role.MODIFIER and parse.tokens[at].tag not in "NM#":
             continue
-        if role == Role.AGENT and head < 0:
-            continue
         if groups.setdefault((role, head), parse.group[at]) != parse.group[at]:
             crowded.add((role, head))
     return crowded

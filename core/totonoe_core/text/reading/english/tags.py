@@ -66,7 +66,7 @@ def _retag_closed(tokens: list[Token], at: int, following: Token) -> None:
         verb = following.form in ("be", "have", "do") or (
             not following.tag and "V" in following.forms() and following.form == following.lemma
         )
-        if verb and previous.form != "from":
+        if verb:
             token.tag = "I"
     elif token.form == "that":
         opens = (
@@ -78,7 +78,7 @@ def _retag_closed(tokens: list[Token], at: int, following: Token) -> None:
         token.tag = "W" if opens else "T"
     elif token.form == "like":
         before = _before(tokens, at)
-        helped = before.tag == "I" or (before.tag == "X" and before.form not in BE)
+        helped = before.tag == "X" and before.form not in BE
         many = before.tag == "O" or (before.tag in "NM" and before_is_plural(tokens, at))
         if helped or (many and not _verb_behind(tokens, at) and not _verb_ahead(tokens, at)):
             token.tag = "V"
@@ -108,7 +108,7 @@ def _open_tag(tokens: list[Token], at: int, forms: str, following: Token) -> str
         return "N" if noun else "A"
     if "V" in forms or "Z" in forms:
         return _verb_or_noun(tokens, at, forms, previous, following)
-    return "R" if "R" in forms else "N"
+    return "R"
 
 
 def _verb_form(forms: str, previous: str, following: Token) -> str:

@@ -290,6 +290,4 @@ def _expressed(tokens: list[Token], at: int, stop: int, key: str, tag: str) -> T
     elif tag == "V":
         forms = first.forms() or "V"
         joined.word = Word(key, "", forms.replace("N", "").replace("A", ""), True, True, key, "")
-    elif tag == "A":
-        joined.word = Word(key, "", "A", False, True, key, "")
     return joined

@@ -109,7 +109,7 @@ def word(form: str) -> Word:
         forms += "R"
     if form in _ALSO_NOUNS:
         forms += "N"
-    if not forms or verb in nounverbs or (not strong and "V" in forms and "A" not in forms):
+    if not forms or verb in nounverbs:
         forms += "N"
     return Word(lemma, "", forms, strong and verb not in nounverbs, known, verb, base)
 

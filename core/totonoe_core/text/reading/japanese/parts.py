@@ -85,7 +85,7 @@ def _say_of_compound(phrase: Phrase) -> None:
         phrase.aspects = (*phrase.aspects, aspect(last, "ている"))
     elif last.normal in ("済み", "済む", "済"):
         phrase.past = True
-    elif last.normal not in LIGHT_VERBS:
+    else:
         return
     phrase.words, phrase.sort, phrase.be = words[:-1], PREDICATE, False
 

@@ -30,7 +30,6 @@ _OF_NOUNS: Final = words_of("maybe surely seem hearsay guess expect think")
 _JOINING: Final = words_of("case topic particle link auxiliary joiner")
 _AROUND_VALUES: Final = frozenset(("約", "ほど", "くらい", "ぐらい", "程度"))
 """Said before a figure or behind it: about."""
-_LIMITING: Final = words_of("しか のみ だけ さえ")
 _DOES: Final = words_of("為る 出来る 致す 為さる 下さる")
 _IS_NOT: Final = {tuple(row.split()) for row in ("で は ない", "で は ある", "じゃ ない END")}
 _LIMITS: Final = {"だけ": "だけ", "のみ": "だけ", "しか": "だけ", "ばかり": "だけ"}
@@ -124,7 +123,7 @@ class _Parser(Reader):
     def _does(self, parts: list[Word], here: Word) -> bool:
         """Read an action with する or できる; False if it is none."""
         last = parts[-1]
-        makes = last.surface == "化" and last.tag == Tag.SUFFIX and len(parts) > 1
+        makes = last.surface == "化" and len(parts) > 1
         if here.tag != Tag.VERB or here.normal not in _DOES:
             return False
         if not makes and last.tag not in (Tag.ACTION, Tag.STATE, Tag.NOUN):
@@ -137,7 +136,7 @@ class _Parser(Reader):
             phrase.aspects = (aspect(last, "にする"), *phrase.aspects)
         if makes:
             last.key = "化"
-            phrase.aspect = phrase.aspect or last
+            phrase.aspect = last
         if here.normal == "出来る" and not phrase.modality:
             phrase.modality = "can"
         return True
@@ -163,7 +162,7 @@ class _Parser(Reader):
             else:
                 self.predicate(parts, be=True)
             return True
-        is_not = self.bases(self.at, 3) in _IS_NOT or self.bases(self.at, 2) == ("で", "ある")
+        is_not = self.bases(self.at, 3) in _IS_NOT
         inflected = parts[-1].tag == Tag.QUANTIFIER and parts[-1].form != "*"
         if inflected and here.tag in (Tag.AUXILIARY, Tag.LINK, Tag.CASE) and not is_not:
             self.predicate(parts)  # 残業が多かった
@@ -212,10 +211,7 @@ class _Parser(Reader):
                     break
                 phrase.case = SAME_CASE.get(word.surface, word.surface)
             elif word.tag == Tag.TOPIC or word.surface in _TOPICS:
-                if word.surface == "しか":
-                    phrase.limit = "しか"
-                else:
-                    self.leave(word)
+                self.leave(word)
                 phrase.topic = True
             elif word.tag == Tag.PARTICLE:
                 if word.surface in _LIMITS:
@@ -223,8 +219,6 @@ class _Parser(Reader):
                     phrase.topic |= word.surface == "しか"
                 elif word.surface in ("や", "とか", "か"):
                     phrase.case = "か" if word.surface == "か" else "や"
-                elif word.surface in ("より",):
-                    phrase.case = "より"
                 else:
                     self.leave(word)
             elif word.tag == Tag.LINK and word.surface == "と":

@@ -37,7 +37,6 @@ class Tag:
     ACTION: Final = "action"  # a noun that する makes a verb
     STATE: Final = "state"  # 形状詞, and nouns that な makes one
     NAME: Final = "name"
-    PRONOUN: Final = "pronoun"
     FIGURE: Final = "figure"
     VALUE: Final = "value"
     VERB: Final = "verb"
@@ -66,8 +65,6 @@ class Tag:
 NOMINAL: Final = words_of(
     "noun when action state name pronoun figure value prefix suffix counter quantifier"
 )
-
-_SOME: Final = words_of("数 何 幾 何人")
 
 QUANTIFIERS: Final = words_of("全て 沢山 幾つか 殆ど 少し 半分 常に 時々 滅多に 各 最大 最小")
 """Keys of words that say how many or how often without a figure."""
@@ -266,7 +263,7 @@ def words(text: str) -> list[Word]:
     keys, joined = _listed()
     values = find_values(text, "ja")
     found: list[Word] = []
-    begins = some = False
+    begins = False
     at = 0  # of the next value
     for offset, morpheme in _morphemes(text):
         start, end = morpheme.begin() + offset, morpheme.end() + offset
@@ -301,37 +298,8 @@ def words(text: str) -> list[Word]:
         if key in QUANTIFIERS and tag not in (Tag.VERB, Tag.COUNTER):
             word.tag = Tag.QUANTIFIER
         found.append(word)
-        if normal in joined:
-            begins = True
-        elif normal in _SOME:
-            some = True
-    if begins:
-        found = _join(found, joined, keys)
-    return _some(found) if some else found
-
-
-def _some(found: list[Word]) -> list[Word]:
-    """数人, 何人か and 何個か are the quantifier 幾つか."""
-    result: list[Word] = []
-    at = 0
-    while at < len(found):
-        word = found[at]
-        at += 1
-        if (
-            word.normal in _SOME
-            and word.tag in (Tag.FIGURE, Tag.PRONOUN, Tag.NOUN)
-            and at < len(found)
-        ):
-            size = 1 if found[at].tag in (Tag.COUNTER, Tag.SUFFIX) else 0
-            if word.normal == "何人" or size:
-                end = at + size
-                asked = end < len(found) and found[end].surface == "か"
-                if asked or word.normal == "数":
-                    last = found[end] if asked else found[end - 1]
-                    word.tag, word.key, word.end = Tag.QUANTIFIER, "幾つか", last.end
-                    at = end + asked
-        result.append(word)
-    return result
+        begins = begins or normal in joined
+    return _join(found, joined, keys) if begins else found
 
 
 def _joined_tag(whole: list[Word]) -> str:
