@@ -11,6 +11,7 @@ import pytest
 
 import totonoe
 from totonoe import AsyncClient, Client
+from totonoe.call.lazily import LazyModule
 
 LIGHT = """
 import sys
@@ -41,6 +42,11 @@ print([name for name in sys.modules if name.startswith("totonoe.cli.commands.")]
 heavy = {"pydantic", "rich", "numpy", "mcp", "totonoe_core", "totonoe_server", "email"}
 print(sorted(heavy & {name.partition(".")[0] for name in sys.modules}), file=sys.stderr)
 """
+MODELS = """
+import sys
+import totonoe.aio, totonoe.client
+print([name for name in sys.modules if name.startswith("totonoe.") and name.endswith(".models")])
+"""
 
 
 @pytest.mark.parametrize(
@@ -56,6 +62,19 @@ def test_call_of_a_command_loads_its_own_topic_and_nothing_heavy(
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert "no daemon answers" in done.stderr
     assert done.stderr.splitlines()[-2:] == [str([f"totonoe.cli.commands.{topic}"]), "[]"]
+
+
+def test_client_loads_models_of_memories_alone() -> None:
+    """The dataclasses of all topics take a fifth of a call from the command line to make."""
+    done = subprocess.run([sys.executable, "-c", MODELS], capture_output=True, text=True)
+    assert (done.stdout.strip(), done.stderr) == ("['totonoe.memories.models']", "")
+
+
+def test_client_loads_models_of_a_topic_for_its_first_call() -> None:
+    late = LazyModule("totonoe.watch.models")
+    assert late.Change is import_module("totonoe.watch.models").Change
+    with pytest.raises(AttributeError, match="Nothing"):
+        late.Nothing  # noqa: B018
 
 
 @pytest.mark.parametrize("script", [LIGHT, NO_NUMPY], ids=["plain import", "everything"])

@@ -3,10 +3,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from totonoe.call.base import AsyncCalls
-from totonoe.cleanup import models
+from totonoe.call.lazily import LazyModule
 from totonoe.enums import GroupByWord, MeasureWord
 from totonoe.v1 import cleanup_pb2
+
+if TYPE_CHECKING:
+    from totonoe.cleanup import models
+else:
+    models = LazyModule("totonoe.cleanup.models")
 
 
 class AsyncCleanupCalls(AsyncCalls):

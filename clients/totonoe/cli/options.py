@@ -10,20 +10,15 @@ import sys
 from collections.abc import Callable, Collection, Mapping
 from datetime import UTC, datetime
 from functools import partial
-from typing import Annotated, Any, TypeAlias, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, get_type_hints
 
 import typer
 
-from totonoe.collections.models import (
-    BlastPolicy,
-    DecayPolicy,
-    GuardPolicy,
-    RetentionPolicy,
-    TidyPolicy,
-)
 from totonoe.enums import Source as SourceOf
 from totonoe.enums import SourceWord
-from totonoe.memories.models import DiversityPolicy, TimeRange
+
+if TYPE_CHECKING:
+    from totonoe.memories.models import TimeRange
 
 Ids: TypeAlias = Annotated[list[str], typer.Argument(help="Ids, or `ext:` and an external id.")]
 Text: TypeAlias = Annotated[str, typer.Argument(help="The text; `-` reads standard input.")]
@@ -474,6 +469,8 @@ def since_until(since: str | None, until: str | None) -> TimeRange | None:
     """Make a range of two options, `None` if neither is given."""
     if since is None and until is None:
         return None
+    from totonoe.memories.models import TimeRange
+
     return TimeRange(moment(since, "--since"), moment(until, "--until"))
 
 
@@ -487,14 +484,20 @@ _READ: Mapping[str, Callable[[Any], Any]] = {
 }
 """Readers of the fields whose options are texts."""
 
-_PARTS: Mapping[str, type] = {
-    "guard": GuardPolicy,
-    "diversity": DiversityPolicy,
-    "decay": DecayPolicy,
-    "retention": RetentionPolicy,
-    "blast": BlastPolicy,
-    "tidy": TidyPolicy,
-}
+
+def _policies_by_part() -> Mapping[str, type]:
+    """Return the policies, by the first word of `--set`."""
+    from totonoe.collections import models
+    from totonoe.memories.models import DiversityPolicy
+
+    return {
+        "guard": models.GuardPolicy,
+        "diversity": DiversityPolicy,
+        "decay": models.DecayPolicy,
+        "retention": models.RetentionPolicy,
+        "blast": models.BlastPolicy,
+        "tidy": models.TidyPolicy,
+    }
 
 
 def policies(settings: list[str] | None, preset: str | None) -> Any:
@@ -505,18 +508,19 @@ def policies(settings: list[str] | None, preset: str | None) -> Any:
     ValueError
         If a path is unknown or a value is not of its type.
     """
+    parts = _policies_by_part()
     values: dict[str, dict[str, Any]] = {}
     if preset is not None:
         values["guard"] = {"preset": preset}
     for setting in settings or ():
         path, equals, text = setting.partition("=")
         part, _, name = path.partition(".")
-        hints = get_type_hints(_PARTS[part]) if part in _PARTS else {}
+        hints = get_type_hints(parts[part]) if part in parts else {}
         if not equals or name not in hints:
-            allowed = ", ".join(f"{one}.FIELD=VALUE" for one in _PARTS)
+            allowed = ", ".join(f"{one}.FIELD=VALUE" for one in parts)
             raise ValueError(f"--set: got {setting!r}, allowed: {allowed}")
         values.setdefault(part, {})[name] = _value(path, text, hints[name])
-    return {part: _PARTS[part](**fields) for part, fields in values.items()}
+    return {part: parts[part](**fields) for part, fields in values.items()}
 
 
 def _value(path: str, text: str, hint: Any) -> bool | int | float | str:

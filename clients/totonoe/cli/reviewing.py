@@ -17,16 +17,16 @@ from totonoe.cli.session import exit_code_of, tell_error
 from totonoe.cli.show import consolidate as show
 from totonoe.cli.show import history as show_history
 from totonoe.cli.show import questions as show_questions
-from totonoe.consolidate.models import Consolidated
 from totonoe.enums import Answer, QuestionKind, Status
 from totonoe.errors import NotActive, NotFound, StaleRevision, TotonoeError, UndoRefused
-from totonoe.memories.models import Judgement, Memory
-from totonoe.questions.models import Question
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from totonoe.client import Client
+    from totonoe.consolidate.models import Consolidated
+    from totonoe.memories.models import Judgement, Memory
+    from totonoe.questions.models import Question
 
 REASON = "consolidate"
 KEYS = (

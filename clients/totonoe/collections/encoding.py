@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import fields
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from totonoe.collections.models import CollectionInfo
+from totonoe.call.lazily import LazyModule
 from totonoe.v1 import admin_service_pb2 as admin_pb
 from totonoe.v1 import types_pb2
 from totonoe.wire.mapping import decoder, encode
 from totonoe.wire.scalars import encode_texts
+
+if TYPE_CHECKING:
+    from totonoe.collections import models
+else:
+    models = LazyModule("totonoe.collections.models")
 
 
 def encode_settings(
@@ -31,6 +36,6 @@ def encode_settings(
     return encode(types_pb2.Collection, {"description": description, **policies}), paths
 
 
-def collection_of(answer: admin_pb.GetCollectionResponse) -> CollectionInfo:
+def collection_of(answer: admin_pb.GetCollectionResponse) -> models.CollectionInfo:
     """Reads the collection of an answer, which holds nothing else."""
-    return decoder(CollectionInfo, types_pb2.Collection)(answer.collection)
+    return decoder(models.CollectionInfo, types_pb2.Collection)(answer.collection)

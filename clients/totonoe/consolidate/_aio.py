@@ -4,12 +4,17 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator
+from typing import TYPE_CHECKING
 
 from totonoe.call.base import AsyncCalls
+from totonoe.call.lazily import LazyModule
 from totonoe.call.reopening import reopened
-from totonoe.consolidate import models
-from totonoe.consolidate.course import Course
 from totonoe.v1 import consolidate_pb2
+
+if TYPE_CHECKING:
+    from totonoe.consolidate import models
+else:
+    models = LazyModule("totonoe.consolidate.models")
 
 
 class AsyncConsolidateCalls(AsyncCalls):
@@ -32,6 +37,8 @@ class AsyncConsolidateCalls(AsyncCalls):
 
         See `Client.consolidate`.
         """
+        from totonoe.consolidate.course import Course
+
         request = self._request(
             consolidate_pb2.ConsolidateRequest,
             window_hours=window_hours,

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from totonoe.call.base import Calls
+from totonoe.call.lazily import LazyModule
 from totonoe.call.reopening import Reopened
-from totonoe.consolidate import models
-from totonoe.consolidate.course import Course
 from totonoe.v1 import consolidate_pb2
+
+if TYPE_CHECKING:
+    from totonoe.consolidate import models
+else:
+    models = LazyModule("totonoe.consolidate.models")
 
 
 class ConsolidateCalls(Calls):
@@ -49,6 +55,8 @@ class ConsolidateCalls(Calls):
         resume_token : str
             Of the last event of a stream that was closed; all else must be the same.
         """
+        from totonoe.consolidate.course import Course
+
         request = self._request(
             consolidate_pb2.ConsolidateRequest,
             window_hours=window_hours,

@@ -4,14 +4,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from totonoe.call.base import AsyncCalls
+from totonoe.call.lazily import LazyModule
 from totonoe.enums import SnapshotUse, SnapshotUseWord
-from totonoe.history import models
 from totonoe.memories.models import TimeRange
 from totonoe.v1 import admin_service_pb2 as admin_pb
 from totonoe.v1 import operations_pb2 as operations_pb
 from totonoe.wire.scalars import encode_ids
+
+if TYPE_CHECKING:
+    from totonoe.history import models
+else:
+    models = LazyModule("totonoe.history.models")
 
 
 class AsyncHistoryCalls(AsyncCalls):

@@ -4,12 +4,17 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator
+from typing import TYPE_CHECKING
 
 from totonoe.call.base import AsyncCalls
+from totonoe.call.lazily import LazyModule
 from totonoe.call.reopening import reopened
-from totonoe.reembed import models
-from totonoe.reembed.course import Course
 from totonoe.v1 import reembed_pb2
+
+if TYPE_CHECKING:
+    from totonoe.reembed import models
+else:
+    models = LazyModule("totonoe.reembed.models")
 
 
 class AsyncReembedCalls(AsyncCalls):
@@ -22,6 +27,8 @@ class AsyncReembedCalls(AsyncCalls):
 
         See `Client.reembed`.
         """
+        from totonoe.reembed.course import Course
+
         request = self._request(
             reembed_pb2.ReembedRequest,
             reason=reason,

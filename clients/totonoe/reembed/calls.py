@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from totonoe.call.base import Calls
+from totonoe.call.lazily import LazyModule
 from totonoe.call.reopening import Reopened
-from totonoe.reembed import models
-from totonoe.reembed.course import Course
 from totonoe.v1 import reembed_pb2
+
+if TYPE_CHECKING:
+    from totonoe.reembed import models
+else:
+    models = LazyModule("totonoe.reembed.models")
 
 
 class ReembedCalls(Calls):
@@ -25,6 +31,8 @@ class ReembedCalls(Calls):
         Raises `FailedPrecondition`, with the reason NOTHING_TO_REEMBED, where the model is the
         collection's already, or REEMBEDDING, while another one is prepared.
         """
+        from totonoe.reembed.course import Course
+
         request = self._request(
             reembed_pb2.ReembedRequest,
             reason=reason,

@@ -4,13 +4,18 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Iterable
+from typing import TYPE_CHECKING
 
 from totonoe.call.base import AsyncCalls
+from totonoe.call.lazily import LazyModule
 from totonoe.call.reopening import reopened
-from totonoe.tidy import models
-from totonoe.tidy.course import Course
-from totonoe.tidy.plans import Plan, encode_plan
 from totonoe.v1 import tidy_pb2
+
+if TYPE_CHECKING:
+    from totonoe.tidy import models, plans
+else:
+    models = LazyModule("totonoe.tidy.models")
+    plans = LazyModule("totonoe.tidy.plans")
 
 
 class AsyncTidyCalls(AsyncCalls):
@@ -50,6 +55,8 @@ class AsyncTidyCalls(AsyncCalls):
 
         See `Client.tidy`.
         """
+        from totonoe.tidy.course import Course
+
         request = self._request(
             tidy_pb2.TidyRequest,
             apply=apply,
@@ -67,7 +74,7 @@ class AsyncTidyCalls(AsyncCalls):
 
     async def apply_tidy_plan(
         self,
-        plan: Plan,
+        plan: plans.Plan,
         *,
         only: Iterable[int] = (),
         reason: str = "",
@@ -85,6 +92,6 @@ class AsyncTidyCalls(AsyncCalls):
             reason=reason,
             operation_id=operation_id,
             collection=collection,
-            **encode_plan(plan),
+            **plans.encode_plan(plan),
         )
         return await self._run(request, models.PlanApplied, timeout_s)

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from totonoe.call.base import Calls
+from totonoe.call.lazily import LazyModule
 from totonoe.call.reopening import Reopened
-from totonoe.tidy import models
-from totonoe.tidy.course import Course
-from totonoe.tidy.plans import Plan, encode_plan
 from totonoe.v1 import tidy_pb2
+
+if TYPE_CHECKING:
+    from totonoe.tidy import models, plans
+else:
+    models = LazyModule("totonoe.tidy.models")
+    plans = LazyModule("totonoe.tidy.plans")
 
 
 class TidyCalls(Calls):
@@ -68,6 +73,8 @@ class TidyCalls(Calls):
         timeout_s : float or None
             Seconds for the whole stream.
         """
+        from totonoe.tidy.course import Course
+
         request = self._request(
             tidy_pb2.TidyRequest,
             apply=apply,
@@ -85,7 +92,7 @@ class TidyCalls(Calls):
 
     def apply_tidy_plan(
         self,
-        plan: Plan,
+        plan: plans.Plan,
         *,
         only: Iterable[int] = (),
         reason: str = "",
@@ -113,6 +120,6 @@ class TidyCalls(Calls):
             reason=reason,
             operation_id=operation_id,
             collection=collection,
-            **encode_plan(plan),
+            **plans.encode_plan(plan),
         )
         return self._run(request, models.PlanApplied, timeout_s)

@@ -4,15 +4,19 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator
-from typing import Unpack
+from typing import TYPE_CHECKING, Unpack
 
 from totonoe.call.base import AsyncCalls
+from totonoe.call.lazily import LazyModule
 from totonoe.call.reopening import reopened
 from totonoe.memories.drafts import FilterFields
 from totonoe.memories.encoding import encode_filter
 from totonoe.v1 import operations_pb2
-from totonoe.watch import models
-from totonoe.watch.course import Course
+
+if TYPE_CHECKING:
+    from totonoe.watch import models
+else:
+    models = LazyModule("totonoe.watch.models")
 
 
 class AsyncWatchCalls(AsyncCalls):
@@ -30,6 +34,8 @@ class AsyncWatchCalls(AsyncCalls):
 
         See `Client.watch`.
         """
+        from totonoe.watch.course import Course
+
         request = self._request(
             operations_pb2.WatchRequest,
             after_revision=after_revision,

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Unpack
+from typing import TYPE_CHECKING, Unpack
 
 from totonoe.call.base import Calls
+from totonoe.call.lazily import LazyModule
 from totonoe.call.reopening import Reopened
 from totonoe.memories.drafts import FilterFields
 from totonoe.memories.encoding import encode_filter
 from totonoe.v1 import operations_pb2
-from totonoe.watch import models
-from totonoe.watch.course import Course
+
+if TYPE_CHECKING:
+    from totonoe.watch import models
+else:
+    models = LazyModule("totonoe.watch.models")
 
 
 class WatchCalls(Calls):
@@ -44,6 +48,8 @@ class WatchCalls(Calls):
         OutOfRange
             The collection has not reached `after_revision`.
         """
+        from totonoe.watch.course import Course
+
         request = self._request(
             operations_pb2.WatchRequest,
             after_revision=after_revision,

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from totonoe.enums import Finding
-from totonoe.graph.models import LostDetail
-from totonoe.history.models import HistoryPage
 from totonoe.memories.models import Evidence, Link, TypedKey
 from totonoe.words.text import age, key_words
+
+if TYPE_CHECKING:
+    from totonoe.graph.models import LostDetail
+    from totonoe.history.models import HistoryPage
 
 
 def counted(count: int, one: str, several: str = "") -> str:

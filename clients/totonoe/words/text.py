@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import UTC, datetime
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from totonoe.enums import LinkType, Source
-from totonoe.memories.models import (
-    Duplicate,
-    ForgottenMatch,
-    Memory,
-    OutdatedMatch,
-    Remembered,
-    Similar,
-    TypedKey,
-)
 from totonoe.unprintable import STEERING, line_feeds
+
+if TYPE_CHECKING:
+    from totonoe.memories.models import (
+        Duplicate,
+        ForgottenMatch,
+        Memory,
+        OutdatedMatch,
+        Remembered,
+        Similar,
+        TypedKey,
+    )
 
 T = TypeVar("T")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -12,8 +12,10 @@ from totonoe.cli.options import policies
 from totonoe.cli.session import Session
 from totonoe.cli.show import collections as show
 from totonoe.cli.stepping import step
-from totonoe.collections.models import CollectionInfo
 from totonoe.words.plain import plain
+
+if TYPE_CHECKING:
+    from totonoe.collections.models import CollectionInfo
 
 Name = Annotated[str, typer.Argument(help="Name: a-z, 0-9, `_`, `.`, `-`.")]
 OptionalName = Annotated[str | None, typer.Argument(help="Name. Default: that of --collection.")]

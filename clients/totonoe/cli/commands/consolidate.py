@@ -16,11 +16,11 @@ from totonoe.cli.reviewing import Review, pairs_of
 from totonoe.cli.session import Session, print_json
 from totonoe.cli.show import consolidate as show
 from totonoe.cli.stepping import again, step
-from totonoe.consolidate.models import Consolidated, ConsolidateEvent
 from totonoe.words.plain import plain
 
 if TYPE_CHECKING:
     from totonoe.client import Client
+    from totonoe.consolidate.models import Consolidated, ConsolidateEvent
 
 _QUESTIONS_DEFAULT = 20
 _QUESTIONS_MAX = 100

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
@@ -15,8 +15,10 @@ from totonoe.cli.extensions import Panel, add
 from totonoe.cli.session import Session, print_json
 from totonoe.cli.show import reembed as show
 from totonoe.cli.stepping import step
-from totonoe.reembed.models import Reembedded, ReembedEvent
 from totonoe.words.plain import plain
+
+if TYPE_CHECKING:
+    from totonoe.reembed.models import Reembedded, ReembedEvent
 
 
 def register(app: typer.Typer) -> None:

@@ -23,12 +23,12 @@ from totonoe.cli.session import ExitCode, Session, error_json, exit_code_of, pri
 from totonoe.cli.show import transfer as show
 from totonoe.cli.stepping import step
 from totonoe.errors import TotonoeError
-from totonoe.transfer.models import ExportProgress, Imported
 from totonoe.words.plain import plain
 
 if TYPE_CHECKING:
     from totonoe.client import Client
     from totonoe.memories.drafts import Draft
+    from totonoe.transfer.models import ExportProgress, Imported
 
 MARK = b'{"record":"header"'
 """First bytes of a file of `export`."""

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from datetime import datetime
+from typing import TYPE_CHECKING
 
-from totonoe.audit.models import ArmStanding, Audit, Dismissed, Undismissed, WhyNot
 from totonoe.cli.printing import line, lines, table
 from totonoe.cli.stepping import step
 from totonoe.enums import WhyNotOutcome
 from totonoe.words.parts import counted
 from totonoe.words.text import age
+
+if TYPE_CHECKING:
+    from totonoe.audit.models import ArmStanding, Audit, Dismissed, Undismissed, WhyNot
 
 REACHING_K_MAX = 500
 """Largest k that takes an arm further down."""

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from totonoe.cleanup.models import BlastRadius, CleanedUp, Decayed, DecayReport, SessionEnded
+from typing import TYPE_CHECKING
+
 from totonoe.cli.printing import line
 from totonoe.cli.session import allowing
 from totonoe.cli.show.parts import replay
 from totonoe.cli.stepping import again, step
 from totonoe.words.parts import counted
 from totonoe.words.text import age, snippet
+
+if TYPE_CHECKING:
+    from totonoe.cleanup.models import BlastRadius, CleanedUp, Decayed, DecayReport, SessionEnded
 
 _BAR_CHARS = 30
 

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from totonoe.cli.printing import line, table
 from totonoe.cli.show.parts import judgement
 from totonoe.cli.show.snapshots import running
-from totonoe.collections.models import (
-    Calibrated,
-    CollectionInfo,
-    CollectionStats,
-    Comparison,
-    Stats,
-)
 from totonoe.words.plain import plain
 from totonoe.words.text import age, ending
+
+if TYPE_CHECKING:
+    from totonoe.collections.models import (
+        Calibrated,
+        CollectionInfo,
+        CollectionStats,
+        Comparison,
+        Stats,
+    )
 
 
 def compared(answer: Comparison) -> None:

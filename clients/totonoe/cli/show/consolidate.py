@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
 
 from rich.text import Text
 
 from totonoe.cli.printing import console, line, lines
 from totonoe.cli.show.parts import judgement
 from totonoe.cli.stepping import again, step
-from totonoe.consolidate.models import Consolidated, MergeCandidate
 from totonoe.enums import Finding, KeepReason
-from totonoe.memories.models import Judgement, Memory
 from totonoe.words.parts import counted
 from totonoe.words.text import age, clean, shown_similarity
+
+if TYPE_CHECKING:
+    from totonoe.consolidate.models import Consolidated, MergeCandidate
+    from totonoe.memories.models import Judgement, Memory
 
 _WHY = {
     KeepReason.MORE_DETAIL: "says more",

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from totonoe.cli.printing import line, table
 from totonoe.cli.show.parts import more, not_read, repeated, replay
 from totonoe.cli.stepping import step
-from totonoe.graph.models import (
-    Episode,
-    EpisodeDeleted,
-    EpisodeMade,
-    EpisodePage,
-    EpisodeRead,
-    Merged,
-    Neighborhood,
-)
-from totonoe.memories.models import Linked, Unlinked
 from totonoe.words.parts import counted, no_longer_said, shown_link
 from totonoe.words.text import age, snippet
+
+if TYPE_CHECKING:
+    from totonoe.graph.models import (
+        Episode,
+        EpisodeDeleted,
+        EpisodeMade,
+        EpisodePage,
+        EpisodeRead,
+        Merged,
+        Neighborhood,
+    )
+    from totonoe.memories.models import Linked, Unlinked
 
 
 def neighbors(answer: Neighborhood) -> None:

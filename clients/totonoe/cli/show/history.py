@@ -7,23 +7,25 @@ from collections import Counter
 from collections.abc import Sequence
 from datetime import datetime
 from itertools import groupby
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from totonoe.cli.printing import line, table
 from totonoe.cli.show.parts import more, replay
 from totonoe.cli.stepping import again, step
 from totonoe.enums import UndoConflictKind
-from totonoe.history.models import (
-    HistoryPage,
-    Operation,
-    OperationPage,
-    UndoConflict,
-    Undone,
-    Version,
-)
 from totonoe.words.parts import counted, recalls, shown_field, shown_link
 from totonoe.words.plain import plain
 from totonoe.words.text import age, clean, snippet
+
+if TYPE_CHECKING:
+    from totonoe.history.models import (
+        HistoryPage,
+        Operation,
+        OperationPage,
+        UndoConflict,
+        Undone,
+        Version,
+    )
 
 
 def _when(time: datetime | None) -> str:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from totonoe.cli.printing import line, table
 from totonoe.cli.stepping import step
-from totonoe.importers.report import Report
 from totonoe.words.plain import plain
 from totonoe.words.text import snippet
+
+if TYPE_CHECKING:
+    from totonoe.importers.report import Report
 
 _SKIPPED_LINES_MAX = 10
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from totonoe.cli.printing import line, lines, table
 from totonoe.cli.show.parts import (
@@ -20,22 +21,6 @@ from totonoe.cli.show.parts import (
     replay,
 )
 from totonoe.cli.stepping import again, step
-from totonoe.history.models import Purged
-from totonoe.memories.models import (
-    Checked,
-    Forgotten,
-    ForgottenMatch,
-    Found,
-    LayerReport,
-    Memory,
-    NamespacePage,
-    OutdatedMatch,
-    Page,
-    Recalled,
-    Remembered,
-    Similar,
-    Updated,
-)
 from totonoe.words.parts import shown_field, shown_link
 from totonoe.words.plain import plain
 from totonoe.words.text import (
@@ -56,6 +41,24 @@ from totonoe.words.text import (
     shown_similarity,
     sourced,
 )
+
+if TYPE_CHECKING:
+    from totonoe.history.models import Purged
+    from totonoe.memories.models import (
+        Checked,
+        Forgotten,
+        ForgottenMatch,
+        Found,
+        LayerReport,
+        Memory,
+        NamespacePage,
+        OutdatedMatch,
+        Page,
+        Recalled,
+        Remembered,
+        Similar,
+        Updated,
+    )
 
 # -- what the guard says
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from totonoe.cli.printing import line, lines
 from totonoe.cli.stepping import again, step
-from totonoe.memories.models import Duplicate, Evidence, Judgement, LayerReport
 from totonoe.words.parts import evidence
 from totonoe.words.text import clean, existing
+
+if TYPE_CHECKING:
+    from totonoe.memories.models import Duplicate, Evidence, Judgement, LayerReport
 
 
 def repeated(duplicate: Duplicate) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from totonoe.cli.printing import line
 from totonoe.cli.show.parts import (
     answer_replaces,
@@ -13,9 +15,11 @@ from totonoe.cli.show.parts import (
 )
 from totonoe.cli.stepping import again, step
 from totonoe.enums import Answer, QuestionKind, ReviewAnswer
-from totonoe.questions.models import Question, QuestionPage, Resolved, Reviewed
 from totonoe.words.parts import no_longer_said
 from totonoe.words.text import age, shown_similarity, sourced
+
+if TYPE_CHECKING:
+    from totonoe.questions.models import Question, QuestionPage, Resolved, Reviewed
 
 ANSWERS = "|".join(one for one in Answer if one is not Answer.UNKNOWN)
 """The words that answer a question, as every client takes and prints them."""

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from totonoe.cli.printing import line
 from totonoe.cli.stepping import step
-from totonoe.collections.models import EmbeddingModel
-from totonoe.reembed.models import Reembedded
+
+if TYPE_CHECKING:
+    from totonoe.collections.models import EmbeddingModel
+    from totonoe.reembed.models import Reembedded
 
 
 def reembedded(done: Reembedded | None) -> None:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from totonoe.cli.printing import line
 from totonoe.cli.show.parts import more
 from totonoe.cli.stepping import again, step
-from totonoe.collections.models import SnapshotJob
-from totonoe.snapshots.models import Snapshot, SnapshotPage, SnapshotRestored
 from totonoe.words.text import clean
+
+if TYPE_CHECKING:
+    from totonoe.collections.models import SnapshotJob
+    from totonoe.snapshots.models import Snapshot, SnapshotPage, SnapshotRestored
 
 _MB = 1e6
 

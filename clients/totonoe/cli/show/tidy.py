@@ -4,26 +4,28 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from totonoe.cli.printing import line
 from totonoe.cli.show.cleanup import allowance
 from totonoe.cli.show.parts import replay
 from totonoe.cli.stepping import again, step
 from totonoe.enums import StateKind, TidyFate
-from totonoe.memories.models import Memory
-from totonoe.tidy.models import (
-    PlanApplied,
-    TidyCluster,
-    TidyDone,
-    TidyDoubles,
-    TidyMember,
-    TidyProgress,
-    TurnRecorded,
-)
 from totonoe.words.parts import counted
 from totonoe.words.plain import plain
 from totonoe.words.text import clean, snippet
+
+if TYPE_CHECKING:
+    from totonoe.memories.models import Memory
+    from totonoe.tidy.models import (
+        PlanApplied,
+        TidyCluster,
+        TidyDone,
+        TidyDoubles,
+        TidyMember,
+        TidyProgress,
+        TurnRecorded,
+    )
 
 
 def progress(event: TidyProgress) -> None:

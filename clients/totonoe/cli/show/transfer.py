@@ -10,13 +10,13 @@ from rich.console import Console
 
 from totonoe.cli.printing import line, table
 from totonoe.errors import ExternalIdExists
-from totonoe.transfer.models import Imported, ImportItem
 from totonoe.words.plain import plain
 from totonoe.words.text import clean, forgot_this, says_again, shown_similarity
 
 if TYPE_CHECKING:
     from totonoe.cli.commands.import_rows import BadRow
     from totonoe.memories.models import ItemResult, Remembered
+    from totonoe.transfer.models import Imported, ImportItem
 
 # A file may hold millions of lines: JSON lists that many examples of each kind.
 EXAMPLES_MAX = 100

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
-from totonoe.watch.models import Change
 from totonoe.words.text import snippet
+
+if TYPE_CHECKING:
+    from totonoe.watch.models import Change
 
 
 def change_lines(change: Change) -> Iterator[str]:
