@@ -54,6 +54,32 @@ def test_mapped_damaged_file_is_made_again(home: Path, damage: str) -> None:
     assert build.count == 2 and len(path.read_bytes()) == len(whole)
 
 
+def test_blocks_damage_is_met_where_it_is_read(home: Path) -> None:
+    long = BYTES * 8
+    prepared.mapped("words-1", lambda: long)
+    path = home / "cache" / "totonoe" / "prepared" / "words-1"
+    damaged = bytearray(path.read_bytes())
+    damaged[40_000] ^= 4
+    path.write_bytes(damaged)
+    found = prepared.blocks("words-1", lambda: long, whole=False)
+    found.check(0, 32_768)
+    found.check(49_152, len(long) + 100)
+    for start, end in ((32_768, 32_769), (49_151, 49_153), (0, len(long))):
+        with pytest.raises(prepared.DamagedError):
+            found.check(start, end)
+    prepared.blocks("words-1", lambda: long, whole=True).check(0, len(long))
+    assert prepared.blocks("words-1", Building(), whole=False).view == long
+
+
+@pytest.mark.parametrize("cut", [1, 3, 12, 13, 20, 5000])
+def test_blocks_file_that_was_cut_is_made_again(home: Path, cut: int) -> None:
+    prepared.mapped("words-1", Building())
+    path = home / "cache" / "totonoe" / "prepared" / "words-1"
+    path.write_bytes(path.read_bytes()[:-cut])
+    again = Building()
+    assert prepared.blocks("words-1", again, whole=False).view == BYTES and again.count == 1
+
+
 def test_mapped_directory_that_others_can_write_is_passed_by(home: Path) -> None:
     first = home / "cache" / "totonoe" / "prepared"
     first.mkdir(parents=True)

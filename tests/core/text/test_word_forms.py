@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import lzma
+import zlib
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from simplemma.strategies.dictionaries import DefaultDictionaryFactory
 
+from totonoe_core.base import prepared
 from totonoe_core.kernels.word_forms import unpack_forms
 from totonoe_core.text import word_forms as module
-from totonoe_core.text.word_forms import WordForms, word_forms
+from totonoe_core.text.word_forms import word_forms
 
 SAME, WRITTEN_OUT = 254, 255
 
@@ -99,7 +102,52 @@ def test_any_bytes_end_without_leaving_the_arrays() -> None:
         assert unpack_forms(data, 0, np.zeros(256, np.uint32), places, records) <= 200
 
 
-def test_table_in_a_mapped_file_is_the_same_as_in_memory(made: Path) -> None:
+def prepared_file(made: Path) -> Path:
+    (path,) = (made / "cache" / "totonoe" / "prepared").iterdir()
+    return path
+
+
+def test_table_in_a_mapped_file_is_the_same_as_in_memory(
+    made: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     packed(made, SMALL, 5)
-    again = WordForms(memoryview(module._build("xx", (made / "xx.plzma").read_bytes())))
-    assert dict(again) == dict(word_forms("xx"))
+    in_memory = dict(word_forms("xx"))
+    monkeypatch.setattr(module, "_build", lambda language: pytest.fail(f"{language} made again"))
+    assert dict(word_forms("xx")) == in_memory
+
+
+@pytest.mark.parametrize("before", [True, False], ids=["before opening", "afterwards"])
+def test_table_with_any_byte_damaged_is_made_again(
+    made: Path, monkeypatch: pytest.MonkeyPatch, before: bool
+) -> None:
+    monkeypatch.setattr(prepared, "_BLOCK_BYTES", 16)
+    packed(made, SMALL, 5)
+    word_forms("xx")
+    path = prepared_file(made)
+    whole = path.read_bytes()
+    # What was read at opening is read no more: the first block, and the checksums at the end.
+    first, last = (0, len(whole)) if before else (16, (len(whole) - 12) * 16 // 20)
+    for at in range(first, last):
+        opened = None if before else word_forms("xx")
+        with path.open("r+b") as file:
+            file.seek(at)
+            file.write(bytes([whole[at] ^ 4]))
+        forms = opened or word_forms("xx")
+        assert {form: forms.get(form) for form in EXPECTED} == EXPECTED
+        assert forms.get("dog") is None and dict(forms) == EXPECTED
+        assert path.read_bytes() == whole
+
+
+def test_lookups_read_a_small_part_of_a_long_list(monkeypatch: pytest.MonkeyPatch) -> None:
+    module.word_forms("en")
+    read = []
+
+    def crc32(part: memoryview) -> int:
+        read.append(len(part))
+        return zlib.crc32(part)
+
+    monkeypatch.setattr(prepared, "zlib", SimpleNamespace(crc32=crc32))
+    forms = module.word_forms.__wrapped__("en")
+    assert [forms.get(word) for word in ("mice", "ran", "houses")] == ["mouse", "run", "house"]
+    # The checksums, the head, and at most three blocks for a word.
+    assert 5 <= len(read) <= 11 and max(read) == prepared._BLOCK_BYTES
