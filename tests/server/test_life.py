@@ -493,6 +493,21 @@ def test_what_hinders_the_start_is_one_line_and_an_exit_code(start, options, cod
         assert daemon.lines[0].startswith("totonoe: ")
 
 
+def test_too_few_files_are_one_line_and_not_the_end_of_grpc(tmp_path):
+    command = f"ulimit -n 22; exec {sys.executable} -m totonoe_server --address 127.0.0.1:0"
+    done = subprocess.run(
+        ["sh", "-c", command],
+        env=os.environ | {"TOTONOE_DATA_DIR": str(tmp_path / "data"), "TOTONOE_JUDGE": "none"},
+        capture_output=True,
+        text=True,
+        timeout=wait_s(),
+        check=False,
+    )
+    assert done.returncode == ExitCode.NOT_STARTED
+    said = "totonoe: This process may open 22 files, and needs 64: see ulimit -n\n"
+    assert (done.stdout, done.stderr) == ("", said)
+
+
 def test_sigterm_while_it_starts_ends_it(start):
     daemon = start()
     time.sleep(1.0)

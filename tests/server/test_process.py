@@ -35,22 +35,25 @@ def test_memory_is_the_machines_or_what_a_container_may_have(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize(
-    "limits, expected",
+    "limits, expected, allowed",
     [
-        ((1024, 524_288), (32_768, 524_288)),
-        ((1024, 4096), (4096, 4096)),
-        ((1024, resource.RLIM_INFINITY), (32_768, resource.RLIM_INFINITY)),
-        ((20_000, 20_000), None),
-        ((resource.RLIM_INFINITY, resource.RLIM_INFINITY), None),
+        ((1024, 524_288), (32_768, 524_288), 32_768),
+        ((1024, 4096), (4096, 4096), 4096),
+        ((1024, resource.RLIM_INFINITY), (32_768, resource.RLIM_INFINITY), 32_768),
+        ((20_000, 20_000), None, 20_000),
+        ((resource.RLIM_INFINITY, resource.RLIM_INFINITY), None, 32_768),
     ],
 )
 def test_limit_of_open_files_is_raised_and_never_lowered(
-    limits: tuple[int, int], expected: tuple[int, int] | None, monkeypatch: pytest.MonkeyPatch
+    limits: tuple[int, int],
+    expected: tuple[int, int] | None,
+    allowed: int,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     found: list[tuple[int, int]] = []
     monkeypatch.setattr(resource, "getrlimit", lambda _: limits)
     monkeypatch.setattr(resource, "setrlimit", lambda _, wanted: found.append(wanted))
-    process.raise_open_files()
+    assert process.raise_open_files() == allowed
     assert found == ([] if expected is None else [expected])
 
 
@@ -60,7 +63,7 @@ def test_limit_that_the_system_keeps_does_not_matter(monkeypatch: pytest.MonkeyP
 
     monkeypatch.setattr(resource, "getrlimit", lambda _: (256, resource.RLIM_INFINITY))
     monkeypatch.setattr(resource, "setrlimit", refuse)
-    process.raise_open_files()
+    assert process.raise_open_files() == 256
 
 
 def test_collector_runs_again_once_everything_is_loaded(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -232,6 +232,7 @@ KEEPALIVE_S = 60  # after which a silent peer is asked whether it is still there
 KEEPALIVE_ANSWER_S_MAX = 20
 PING_INTERVAL_S_MIN = 10  # a peer that asks more often is hung up on
 CONNECTION_IDLE_S_MAX = 1800  # without a call
+OPEN_FILES_MIN = 64  # gRPC ends the process where it can open none
 CONNECTIONS_MAX = 16384  # and at most five of eight files that the process may open
 REFUSALS_LOGGED_PER_S = 10  # further refused calls are counted, and logged as a number
 METADATA_BYTES_MAX = 16 * 1024

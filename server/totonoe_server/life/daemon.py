@@ -254,6 +254,12 @@ class Daemon:
         from totonoe_core.embedding import open_service
         from totonoe_core.judging import open_service as open_judging
 
+        files = raise_open_files()
+        if files < limits.OPEN_FILES_MIN:
+            raise StartupError(
+                f"This process may open {files} files, and needs {limits.OPEN_FILES_MIN}: see "
+                "ulimit -n"
+            )
         open_engine = self._open_database() if self.settings.store else self._open_data_dir()
         for place in self.addresses:
             if place.target not in self.seat.shared:
@@ -262,7 +268,6 @@ class Daemon:
             _embedder_settings(self.settings), workers=self.settings.embedder_workers
         )
         self._judging = open_judging(judge_settings(self.settings))
-        raise_open_files()
         budget_mb = self.settings.memory_budget_mb
         settings = EngineSettings(
             collection_idle_s=self.settings.collection_idle_s,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import gc
 import os
 import resource
@@ -37,17 +36,20 @@ def machine_bytes(root: Path = Path("/sys/fs/cgroup")) -> int:
         return found
 
 
-def raise_open_files() -> None:
+def raise_open_files() -> int:
     """As many open files as the system lets us: an open collection takes up to 11 of them.
 
-    Where 1,024 is the custom, that is less than may be open at once.
+    Where 1,024 is the custom, that is less than may be open at once. Returns how many may be open.
     """
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = _OPEN_FILES if hard == resource.RLIM_INFINITY else min(_OPEN_FILES, hard)
     if soft == resource.RLIM_INFINITY or soft >= wanted:
-        return
-    with contextlib.suppress(OSError, ValueError):  # it is a courtesy of the system
+        return _OPEN_FILES if soft == resource.RLIM_INFINITY else soft
+    try:
         resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+    except (OSError, ValueError):  # it is a courtesy of the system
+        return soft
+    return wanted
 
 
 def connections_max() -> int:
