@@ -233,7 +233,7 @@ def _hand_over(ctx: Any, name: str, command: Any) -> None:
     typer.BadParameter
         If it does not have one that was given: it would be passed over in silence.
     """
-    flags = {flag: item.name for item in command.params for flag in item.opts}
+    flags = {flag: item.name for item in command.get_params(ctx) for flag in item.opts}
     defaults = {}
     for parameter, flag in _SHARED_FLAGS.items():
         value = ctx.params.get(parameter)

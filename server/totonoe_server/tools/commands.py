@@ -33,7 +33,7 @@ def register(app: typer.Typer) -> None:
         The extra `server` is not installed: no command could run. `app` is unchanged.
     """
     extra.require()
-    app.command("serve")(options.with_settings(serve))
+    options.add_with_settings(app, "serve", serve)
     app.command("verify")(verify)
     app.command("warm-up")(warm_up)
     app.command("accept-loss")(accept_loss)

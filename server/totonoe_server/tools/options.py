@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer.core import TyperCommand
+from typer.main import get_command
 
 if TYPE_CHECKING:
     from pydantic.fields import FieldInfo
@@ -94,6 +96,33 @@ def with_settings(command: Callable[..., None], named: Collection[str] = ()) -> 
     kept = [item for item in own if item.name != "given"]
     run.__signature__ = inspect.Signature([*kept, *options])  # type: ignore[attr-defined]
     return run
+
+
+def add_with_settings(
+    app: typer.Typer, name: str, command: Callable[..., None], named: Collection[str] = ()
+) -> None:
+    """Add a command as `with_settings` makes it, once somebody asks for its options.
+
+    What checks the settings takes 0.1 s of CPU to load: too long for `totonoe --help`, which shows
+    one line of the command.
+    """
+
+    class WithSettings(TyperCommand):
+        made = False
+
+        def get_params(self, ctx: Any) -> list[Any]:
+            if not self.made:
+                alone = typer.Typer()
+                alone.command(name)(with_settings(command, named))
+                whole = get_command(alone)
+                self.params, self.callback, self.made = whole.params, whole.callback, True
+            return super().get_params(ctx)
+
+    def bare() -> None:
+        """Stands in until then."""
+
+    bare.__doc__ = command.__doc__
+    app.command(name, cls=WithSettings)(bare)
 
 
 _ONCE = {"store"}

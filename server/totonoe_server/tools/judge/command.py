@@ -24,7 +24,7 @@ EXIT_USAGE = 2
 def register(app: typer.Typer) -> None:
     """Joins the group `judge` to `app`."""
     group = typer.Typer(no_args_is_help=True, help="Measure a judge on labelled pairs.")
-    group.command("try")(options.with_settings(try_, (*options.JUDGE, *options.EMBEDDER)))
+    options.add_with_settings(group, "try", try_, (*options.JUDGE, *options.EMBEDDER))
     app.add_typer(group, name="judge")
 
 

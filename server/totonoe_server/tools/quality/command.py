@@ -42,7 +42,7 @@ class Policy(StrEnum):
 
 def register(app: typer.Typer) -> None:
     """Joins the command to `app`."""
-    app.command("quality")(options.with_settings(quality, options.EMBEDDER))
+    options.add_with_settings(app, "quality", quality, options.EMBEDDER)
 
 
 def quality(
