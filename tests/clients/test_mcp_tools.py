@@ -304,6 +304,16 @@ def test_recall_and_get_show_a_key_as_words(connect: Connect) -> None:
         assert ", key user / favourite drink\n    Espresso" in text
 
 
+def test_recall_and_get_show_the_emotion_that_was_saved(connect: Connect) -> None:
+    agent = connect()
+    saved = agent.data("remember", content="The release went out at noon.", emotion="relieved")
+    for text in (
+        agent.text("recall", query="when did the release go out"),
+        agent.text("get_memory", memory_ids=[saved["memory_id"]]),
+    ):
+        assert ", emotion relieved\n    The release" in text
+
+
 def test_recall_says_what_speaks_against_a_note(connect: Connect) -> None:
     agent = connect()
     old = agent.data("remember", content=PORT)["memory_id"]

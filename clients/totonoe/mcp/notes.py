@@ -70,6 +70,8 @@ def block_of(memory: Memory, note: Note) -> str:
         about.append(f"category {memory.category}")
     if note.key:
         about.append(f"key {note.key}")
+    if memory.emotion:
+        about.append(f"emotion {memory.emotion}")
     if memory.tags:
         about.append(f"tags {', '.join(memory.tags)}")
     if note.status != "active":
