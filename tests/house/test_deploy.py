@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import typer
 import yaml
 from prometheus_client import CollectorRegistry, generate_latest
 from typer.main import get_group
@@ -57,7 +58,8 @@ def check_command(words: list[str]) -> None:
     while hasattr(command, "commands"):
         command = command.get_command(None, rest.pop(0))
         assert command is not None, words
-    flags = {flag for item in command.params for flag in item.opts}
+    taken = command.get_params(typer.Context(command))
+    flags = {flag for item in taken for flag in item.opts}
     assert {word for word in rest if word.startswith("--")} <= flags, words
 
 
