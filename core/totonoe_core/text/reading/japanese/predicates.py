@@ -10,6 +10,7 @@ from totonoe_core.text.reading.japanese.grammar import (
     ASPECTS,
     EMPTY_NOUNS,
     FLAGS,
+    LIGHT_VERBS,
     SAME_CASE,
     Effect,
     Table,
@@ -98,6 +99,10 @@ class Reader:
             if self.at >= len(words):
                 break
             word = words[self.at]
+            if word.tag == Tag.VERB and word.normal in LIGHT_VERBS and word.base in ("なさる",):
+                phrase.orders = word.form == "命令形"
+                self.at += 1
+                continue
             joins = form == "連用形-一般" and word.tag in (Tag.VERB, Tag.ADJECTIVE)
             if joins and word.normal in ASPECTS:
                 phrase.aspect = word
@@ -165,7 +170,11 @@ class Reader:
         closes = following in (("いける", "ない"), ("なる", "ない"))
         if closes:
             self.at += 2
-        phrase.negated, phrase.modality = not phrase.negated, "must"
+        ends = self.at >= len(self.words) or self.words[self.at].tag in (Tag.STOP, Tag.FINAL)
+        if closes or ends:
+            phrase.negated, phrase.modality = not phrase.negated, "must"
+        else:
+            phrase.link = "if"
 
     def _say(self, phrase: Phrase, effect: Effect, first: Word) -> None:
         end = self.words[self.at - 1].end
