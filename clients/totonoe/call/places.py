@@ -103,10 +103,10 @@ class SeenRevisions:
             seen = self._by_collection.get(holder.collection, 0)
             holder.min_revision = max(holder.min_revision, seen)
 
-    def note(self, request: Message, answer: Any) -> None:
+    def note(self, request: Message, answer: Message) -> None:
         """Take in the revisions of an answer and of the memories in it."""
         collection = _shown_of(request)
-        if collection is None or not isinstance(answer, Message):
+        if collection is None:
             return
         newest = _newest_in(answer)
         with self._lock:
@@ -141,10 +141,8 @@ def _newest_in(answer: Message) -> int:
 
 def _revision_of(part: Any) -> int:
     """A message's own revision, else that of its memory; 0 without one."""
-    found = getattr(part, "revision", None)
-    if found is None:
-        found = getattr(getattr(part, "memory", None), "revision", 0)
-    return found if isinstance(found, int) else 0
+    holder = part if hasattr(part, "revision") else getattr(part, "memory", None)
+    return int(getattr(holder, "revision", 0))
 
 
 def _keep(known: dict[str, int], collection: str, number: int) -> None:

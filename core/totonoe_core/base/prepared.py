@@ -125,10 +125,9 @@ def blocks(name: str, build: Callable[[], bytes], *, whole: bool) -> Blocks:
             with suppress(OSError):
                 _write(path, made)
             found = _opened(path, whole)
-            return Blocks(memoryview(made), _sums(made), True) if found is None else found
+            return _in_memory(made) if found is None else found
         return found
-    made = build()
-    return Blocks(memoryview(made), _sums(made), True)
+    return _in_memory(build())
 
 
 def unmap(view: memoryview) -> None:
@@ -170,6 +169,10 @@ def _whole(file: BinaryIO, length: int, sums: Sequence[int]) -> bool:
             return False
         length -= len(part)
     return True
+
+
+def _in_memory(made: bytes) -> Blocks:
+    return Blocks(memoryview(made), _sums(made), True)
 
 
 def _sums(made: bytes) -> array[int]:

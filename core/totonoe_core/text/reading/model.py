@@ -27,7 +27,7 @@ def quick(made: type[_T]) -> type[_T]:
 
 
 class PieceType(StrEnum):
-    """What a piece is, which decides what a difference in it means."""
+    """Kind of a piece: it decides what a difference in the piece means."""
 
     WORD = "word"
     """A content word: noun, verb, adjective, adverb, question word."""
@@ -168,7 +168,7 @@ class FunctionWord:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What a reader made of one text.
+    """Pieces and function words that a reader found in one text.
 
     Attributes
     ----------

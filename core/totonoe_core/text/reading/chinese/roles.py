@@ -30,7 +30,7 @@ _AFTER_VERB = (Kind.VERB, Kind.COMPLEMENT)
 
 @dataclass(slots=True)
 class _Clause:
-    """What stands before the next predicate, and the predicate before it.
+    """Parts before the next predicate, and the predicate before it.
 
     Attributes
     ----------

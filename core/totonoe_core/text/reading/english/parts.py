@@ -33,7 +33,7 @@ _AHEAD_MAX = 20
 
 
 class _Clause:
-    """What has been found of one clause so far. Indexes are of tokens; -1 is none.
+    """Parts of one clause that were found so far. Indexes are of tokens; -1 is none.
 
     Attributes
     ----------

@@ -32,7 +32,7 @@ _OTHERS = {person: closed.PERSONS - {person} for person in closed.PERSONS}
 
 
 def read(text: str) -> Reading:
-    """What `text`, in English, says.
+    """Read a text in English.
 
     Parameters
     ----------

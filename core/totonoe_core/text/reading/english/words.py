@@ -44,7 +44,7 @@ class Word:
 
 @dataclass(frozen=True, slots=True)
 class Keyed:
-    """What the lexicon says of a lemma."""
+    """Entry of a lemma in the lexicon."""
 
     key: str
     near: frozenset[str]
@@ -74,7 +74,7 @@ def _irregular() -> tuple[dict[str, str], frozenset[str]]:
 
 @lru_cache(_KNOWN_WORDS_MAX)
 def word(form: str) -> Word:
-    """What `form`, in lower case, may be."""
+    """Return the word that a form, in lower case, may be."""
     closed = CLOSED.get(form, "")
     if closed:
         return Word(form, closed, "", False, True, form, "")

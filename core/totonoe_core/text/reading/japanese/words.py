@@ -190,7 +190,7 @@ _TAGS_BY_NUMBER: Final[dict[int, tuple[str, str, str]]] = {}
 
 @once
 def _listed() -> tuple[dict[str, str], dict[str, list[tuple[str, ...]]]]:
-    """What the lists say, by the normal forms of their words: they may be spelled as they like.
+    """Return the lists by the normal forms of their words, so that any spelling is found.
 
     Returns
     -------

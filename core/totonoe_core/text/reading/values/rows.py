@@ -64,7 +64,7 @@ class Row:
     pattern: re.Pattern[str]
     make: Callable[..., Any]
     languages: str
-    begins: Callable[[Words, str], bool] = lambda _words, _word: True
+    begins: Callable[[Words, str], bool]
 
     def reads(self, language: str) -> bool:
         """Whether the row is one of a language."""
@@ -124,7 +124,10 @@ class Rules:
         """Names are found by one expression; each row of the group is one of its choices."""
 
     def of_word(self, word: str) -> Entries:
-        """Return the rows of values that may begin with a word of the lists, in lower case."""
+        """Return the rows of values that may begin with a word of the lists, in lower case.
+
+        As many are kept as the lists have words.
+        """
         if word not in self._of_word:
             self._of_word[word] = self._entries("value", "a", word)
         return self._of_word[word]
