@@ -46,7 +46,7 @@ SHIPPED = common.ROOT / "core" / "totonoe_core" / "guard" / FILE
 SETTINGS = boosting.Settings()
 FOLDS = 5
 WEIGHTS = {
-    "agent_": 20.0, "probe_": 2.0, "group_": 3.0,
+    "agent_": 20.0, "probe_": 2.0, "group_": 3.0, "late_": 3.0,
     "made_edit": 0.2, "made_longer": 0.1, "made_near": 0.2, "": 0.5,
 }  # fmt: skip
 """Weight of an example, by the first name that its source begins with."""
@@ -186,7 +186,7 @@ def out_of_fold(pairs: Sequence[Measured], view: View) -> Float64:
 def slope_of(sums: Float64, same: NDArray[np.bool_], weights: Float64) -> float:
     """Return the slope of a logistic regression on the sums (Newton's method)."""
     columns = np.column_stack([sums, np.ones(len(sums))])
-    found = np.array([1.0, 0.0])
+    found = np.zeros(2)
     for _ in range(30):
         p = logistic(columns @ found)
         slope = columns.T @ (weights * (p - same))

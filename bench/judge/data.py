@@ -38,6 +38,8 @@ _TUNING = 10, 6
 """Every second topic of those kept aside: scales, trees and bounds are fitted on it."""
 _LEARNED_WHOLLY = "seventh: ", "eighth: ", "ninth: "
 """Topics written after the fifth had been set aside."""
+_LATE = "en_ninth_life", "en_ninth_light"
+"""Files that came behind the training of the weights that ship. The next training learns them."""
 _EDITS_PER_GROUP = 3
 _POSITIVES, _NEGATIVES = 5, 6
 _GENERAL_MAX = 30_000
@@ -85,6 +87,12 @@ class Group:
         """Return whether the topic is kept aside from the network, but not from what uses it."""
         modulus, rest = _TUNING
         return self.aside and zlib.crc32(self.topic.encode()) % modulus == rest
+
+    @property
+    def late(self) -> bool:
+        """Return whether the weights that ship have not seen the group, though its topic is not
+        kept aside."""
+        return self.file in _LATE
 
     @property
     def published(self) -> bool:

@@ -10,7 +10,8 @@ into the tree:
 
 The network knows the pairs that it has learned from, and is surer of them than of new ones. So
 scales are fitted on half of the groups' topics that it never saw (`Group.for_tuning`), and the
-trees see these groups and, of the pairs of `bench.probability_fit`, those that it did not learn.
+trees see these groups, those that came behind its training (`Group.late`) and, of the pairs of
+`bench.probability_fit`, those that it did not learn.
 The other half of the topics is published (`bench.judge.figures`). Rows of
 bench/results/judge_fit.jsonl: the AUC of trees that did not see a pair's topic, and the
 probabilities that given shares of the look-alikes reach.
@@ -222,6 +223,11 @@ def main() -> None:
             vectors,
             rig.model,
         )
+        late = [
+            replace(one, source=f"late_{one.source}")
+            for one in grouped([one for one in groups(HERE / "groups") if one.late])
+        ]
+        labelled += data.measured(late, vectors, rig.model)
         pairs = judged([*labelled, *tuning], opinions, manifest)
         streams = {}
         for name in data.STREAMS:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from totonoe_core.base import limits
 from totonoe_core.guard.features import JUDGE_NAMES, judged
-from totonoe_core.judging.own import Manifest, OwnModel, read_manifest
+from totonoe_core.judging.own import AGAINST, Manifest, OwnModel, read_manifest
 from totonoe_core.judging.protocol import Opinion, Relations
 
 Pair = tuple[str, str]
@@ -35,7 +35,7 @@ class Opinions:
         self.manifest: Manifest = read_manifest(directory)
         self._model, self._path = OwnModel(directory), path
         digest = hashlib.sha256((directory / "judge.onnx").read_bytes()).hexdigest()
-        self._salt = digest.encode()
+        self._salt = f"{digest} {AGAINST}".encode()
         self._kept: dict[str, Float64] = {}
         if path.exists():
             with np.load(path) as stored:

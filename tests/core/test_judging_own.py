@@ -45,6 +45,17 @@ def test_opinion_depends_neither_on_the_batch_nor_on_the_order(model: OwnModel) 
     assert all(together)
 
 
+def test_relations_against_same_lower_its_probability_and_those_for_it_do_not_raise_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    model = OwnModel(TINY)
+    rows = np.array([[-3.0, for_same, 0.0, 0.0, 0.0, 0.0, 0.0] for for_same in (9, 4, -4, -9)])
+    monkeypatch.setattr(model, "logits", lambda pairs: rows[: len(pairs)])
+    said = [one.same for one in model.opinions([(PORT, PORT_BACK)] * 4) if one is not None]
+    assert len(said) == 4
+    assert said[0] == said[1] > said[2] > said[3] > 0.0
+
+
 def test_logits_of_pieces_do_not_depend_on_padding(model: OwnModel) -> None:
     pairs = [([5, 6, 7], [8]), ([9] * 30, [10] * 30), ([5], [6])]
     together = model.logits(pairs)

@@ -59,12 +59,12 @@ def test_who_only_confirms_lowers_no_bound() -> None:
 
 def test_certain_goes_down_only_where_enough_answers_are_all_same() -> None:
     low = answers(0.5, 60, 10)
-    few, enough = answers(0.78, 40, 0), answers(0.78, 50, 0)
+    few, enough = answers(0.76, 40, 0), answers(0.76, 50, 0)
     assert moved([*low, *few]).certain_from == CERTAIN_FROM
     found = moved([*low, *enough]).certain_from
     assert found is not None
-    assert 0.75 <= found < 0.78
-    wrong = Answered(0.79, False)
+    assert 0.75 <= found < 0.76
+    wrong = Answered(0.765, False)
     assert moved([*low, *enough, wrong]).certain_from == CERTAIN_FROM
 
 

@@ -53,6 +53,12 @@ def test_about_a_fifth_of_the_topics_is_kept_aside_in_every_language() -> None:
         assert sides.setdefault(one.topic, one.aside) is one.aside
 
 
+def test_what_came_behind_the_training_is_not_among_what_is_published() -> None:
+    late = [one for one in GROUPS if one.late]
+    assert late
+    assert not {one.topic for one in late} & {one.topic for one in GROUPS if one.published}
+
+
 def test_training_draws_nothing_of_what_is_kept_aside() -> None:
     learned = [one for one in GROUPS if not one.aside][:200]
     known = {text for one in learned for text in (*one.same, *(t for t, *_ in one.different))}

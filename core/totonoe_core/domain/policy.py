@@ -21,19 +21,19 @@ from totonoe_core.domain.records import (
     Verdict,
 )
 
-LIKELY_FROM = 0.45
+LIKELY_FROM = 0.42
 """Default of `GuardPolicy.likely_from`. It belongs to the fit of `same_probability`."""
-SHOWN_FROM = 0.2
+SHOWN_FROM = 0.15
 """Default of `GuardPolicy.shown_from`. It belongs to the fit of `same_probability` as well.
 
 From it on a sixth of the look-alikes kept aside are refused, asked about or shown with a judge, a
 quarter to a third without one (docs/quality.md).
 """
-CERTAIN_FROM = 0.805
+CERTAIN_FROM = 0.775
 """Default of `GuardPolicy.certain_from`. It belongs to the fit of `same_probability` with a judge.
 
 From it on no look-alike of five streams is lost, and of those of the groups kept aside for tuning
-at most three in a thousand (`make judge-figures`; docs/quality.md).
+at most five in a thousand (`make judge-figures`; docs/quality.md).
 """
 
 
