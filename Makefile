@@ -20,10 +20,11 @@ VENV := .venv
 BIN := $(VENV)/bin
 CODE := core server clients tests bench proto examples docs/picture.py deploy/release
 TYPESCRIPT := clients/typescript
-# One process a core, at most 4; a file's tests share a process, and with it their servers.
+# One process a core, at most 4; a file's tests share a process, and with it their servers. A process
+# that crashes ends the run, which names its test: one that took its place has hung.
 WORKERS ?= auto
 CHROMIUMS := chromium chromium-browser google-chrome
-PARALLEL := -n $(WORKERS) --maxprocesses 4 --dist loadfile --no-loadscope-reorder
+PARALLEL := -n $(WORKERS) --maxprocesses 4 --max-worker-restart 0 --dist loadfile --no-loadscope-reorder
 # The units that load no model, compile nothing and start no process.
 QUICK := tests/core tests/clients tests/house $(addprefix --ignore=tests/,core/test_kernels_cache.py \
 	core/test_probe.py core/test_verifying.py core/test_embedding_models.py core/test_openings.py \

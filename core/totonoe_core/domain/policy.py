@@ -27,7 +27,7 @@ SHOWN_FROM = 0.15
 """Default of `GuardPolicy.shown_from`. It belongs to the fit of `same_probability` as well.
 
 From it on a sixth of the look-alikes kept aside are refused, asked about or shown with a judge, a
-quarter to a third without one (docs/quality.md).
+third without one (docs/quality.md).
 """
 CERTAIN_FROM = 0.775
 """Default of `GuardPolicy.certain_from`. It belongs to the fit of `same_probability` with a judge.
