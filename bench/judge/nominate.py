@@ -1,9 +1,10 @@
 """How often the twin of a text is among the memories that the guard nominates.
 
-`python -m bench.judge.nominate`: a store of 10,000 texts of groups; each asks for one twin of a
-text of a topic that is kept aside. What is not nominated can be neither refused nor asked about,
-however well the pair would be judged. Last what a lower cosine to nominate from would bring, and
-how many pairs the judge would read for it.
+`python -m bench.judge.nominate [--streams DIRECTORY]`: a store of 10,000 texts of groups; each asks
+for one twin of a text of a topic that is kept aside. What is not nominated can be neither refused
+nor asked about, however well the pair would be judged. Then what a lower cosine to nominate from
+would bring, and how many pairs the judge would read for it; last the same of streams, whose notes
+are saved one after the other.
 """
 
 from __future__ import annotations
@@ -11,22 +12,24 @@ from __future__ import annotations
 import argparse
 import random
 import tempfile
-from collections import defaultdict
-from collections.abc import Iterable
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
 from bench.judge.data import groups
-from bench.judge.figures import POLICY, Read, Reader
+from bench.judge.figures import POLICY, Read, Reader, outcome
 from bench.judge.opinions import Opinions
 from bench.probability_data import Vectors
 from totonoe_core.base import limits
+from totonoe_core.domain.records import Judgement
 from totonoe_core.embedding import EmbedderSettings
 from totonoe_core.guard.candidates import NOMINATED_FROM, NOMINATED_WORDS_ABOVE
 from totonoe_core.judging.own import SHIPPED
 from totonoe_core.text.tokens import compared_tokens
+from totonoe_server.tools.quality.files import Item, read_stream
 from totonoe_server.tools.quality.rig import opened
 
 _STORE = 10_000
@@ -34,12 +37,14 @@ _ASKED = 1_500
 _COUNTS = 1, 4, 8, 16
 _BOUNDS = 0.4, 0.5, 0.6, 0.75
 _FLOORS = NOMINATED_FROM, 0.5, 0.4, 0.3
+_OUTCOMES = "refused", "asked", "shown"
 
 
 def main() -> None:
     """Print the share of twins nominated by the vectors and by the words."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--asked", type=int, default=_ASKED)
+    parser.add_argument("--streams", type=Path, help="directory of streams")
     options = parser.parse_args()
     languages, asked, stored, twins = _drawn(options.asked)
     with opened(EmbedderSettings()) as rig:
@@ -56,11 +61,16 @@ def main() -> None:
             found = _nominated(near, common)
             read = reader.read([(stored[one.slot], text) for one in found])
             beside.append((twin, list(zip(found, read, strict=True))))
-    table = np.array(rows)
-    for name in ("all", "en", "ja", "zh", "xx"):
-        _print(name, table[[name in ("all", one) for one in languages]])
-    for floor in _FLOORS:
-        _print_floor(floor, beside)
+        table = np.array(rows)
+        for name in ("all", "en", "ja", "zh", "xx"):
+            _print(name, table[[name in ("all", one) for one in languages]])
+        for floor in _FLOORS:
+            _print_floor(floor, beside)
+        for file in sorted(options.streams.glob("*.jsonl.gz")) if options.streams else ():
+            items = read_stream(file)
+            vectors.add([one.text for one in items])
+            for floor in _FLOORS:
+                print(f"{file.stem} from {floor}: {_streamed(items, vectors, reader, floor)}")
 
 
 def _drawn(most: int) -> tuple[list[str], list[str], list[str], list[int]]:
@@ -84,19 +94,23 @@ def _drawn(most: int) -> tuple[list[str], list[str], list[str], list[int]]:
 class _Words:
     """Jaccard similarities of a text to all texts of a store."""
 
-    def __init__(self, stored: list[str]) -> None:
+    def __init__(self, stored: Iterable[str]) -> None:
         self._places: dict[str, list[int]] = defaultdict(list)
-        words = [compared_tokens(text) for text in stored]
-        for at, found in enumerate(words):
-            for word in found:
-                self._places[word].append(at)
-        self._sizes = np.array([len(one) for one in words])
+        self._sizes: list[int] = []
+        for text in stored:
+            self.add(text)
+
+    def add(self, text: str) -> None:
+        words = compared_tokens(text)
+        for word in words:
+            self._places[word].append(len(self._sizes))
+        self._sizes.append(len(words))
 
     def to(self, text: str) -> np.ndarray:
         own, shared = compared_tokens(text), np.zeros(len(self._sizes))
         for word in own:
             shared[self._places.get(word, [])] += 1
-        return shared / (self._sizes + len(own) - shared)
+        return shared / (np.array(self._sizes) + len(own) - shared)
 
 
 class _Near(NamedTuple):
@@ -129,16 +143,49 @@ def _saved(
 ) -> tuple[int, bool, bool, bool]:
     """Return the pairs judged, and whether the twin is nominated, anything asked, and rightly."""
     seen = [(one, read) for one, read in beside if one.by_words or one.cosine >= floor]
-    seen.sort(key=lambda pair: -pair[1].before.same_probability)
-    judged, likely = 0, []
-    for one, read in seen:
-        heard = read.after.by_judge and judged < limits.OWN_JUDGE_PAIRS_PER_SAVE_MAX
-        judged += heard
-        judgement = read.after if heard else read.before
-        if POLICY.is_likely(judgement):
-            likely.append((judgement.same_probability, one.slot))
+    judged, heard = _heard(seen)
+    likely = [(one.same_probability, slot) for slot, one in heard if POLICY.is_likely(one)]
     reached = any(one.slot == twin for one, _ in seen)
     return judged, reached, bool(likely), bool(likely) and max(likely)[1] == twin
+
+
+def _heard(seen: list[tuple[_Near, Read]]) -> tuple[int, list[tuple[int, Judgement]]]:
+    """Return how many pairs the judge reads, and what is then said of each slot."""
+    judged, said = 0, []
+    for one, read in sorted(seen, key=lambda pair: -pair[1].before.same_probability):
+        heard = read.after.by_judge and judged < limits.OWN_JUDGE_PAIRS_PER_SAVE_MAX
+        judged += heard
+        said.append((one.slot, read.after if heard else read.before))
+    return judged, said
+
+
+def _streamed(items: Sequence[Item], vectors: Vectors, reader: Reader, floor: float) -> str:
+    """Return what becomes of notes that are saved one after the other, as a line."""
+    memories = np.array([vectors[one.text] for one in items])
+    saved: list[int] = []
+    words, judged = _Words([]), 0
+    done, right = Counter[str](), Counter[str]()
+    for at, item in enumerate(items):
+        best: dict[str, tuple[float, int]] = {}
+        if saved:
+            near = _nominated(memories[saved] @ memories[at], words.to(item.text))
+            seen = [one for one in near if one.by_words or one.cosine >= floor]
+            read = reader.read([(items[saved[one.slot]].text, item.text) for one in seen])
+            count, heard = _heard(list(zip(seen, read, strict=True)))
+            judged += count
+            for slot, one in heard:
+                made = outcome(one)
+                best[made] = max(best.get(made, (0.0, 0)), (one.same_probability, slot))
+        made = next((one for one in _OUTCOMES if one in best), "saved")
+        done[made] += 1
+        if made in best:
+            other = items[saved[best[made][1]]]
+            right[made] += (item.dup_of or item.id) == (other.dup_of or other.id)
+        if made != "refused":
+            saved.append(at)
+            words.add(item.text)
+    said = (f"{one} {done[one]}, right {right[one]}" for one in _OUTCOMES)
+    return f"{len(saved)} saved, {judged / len(items):.2f} pairs judged a save; " + "; ".join(said)
 
 
 def _print(name: str, rows: np.ndarray) -> None:
