@@ -11,7 +11,7 @@ import pytest
 
 import totonoe
 from totonoe import AsyncClient, Client
-from totonoe.call.lazily import LazyModule
+from totonoe.call import lazily
 
 LIGHT = """
 import sys
@@ -45,7 +45,8 @@ print(sorted(heavy & {name.partition(".")[0] for name in sys.modules}), file=sys
 MODELS = """
 import sys
 import totonoe.aio, totonoe.client
-print([name for name in sys.modules if name.startswith("totonoe.") and name.endswith(".models")])
+late = (".models", ".plans", ".transfers")
+print([name for name in sys.modules if name.startswith("totonoe.") and name.endswith(late)])
 """
 
 
@@ -79,10 +80,14 @@ def test_client_loads_models_of_memories_alone() -> None:
 
 
 def test_client_loads_models_of_a_topic_for_its_first_call() -> None:
-    late = LazyModule("totonoe.watch.models")
-    assert late.Change is import_module("totonoe.watch.models").Change
-    with pytest.raises(AttributeError, match="Nothing"):
-        late.Nothing  # noqa: B018
+    for name in lazily.__all__:
+        late, loaded = getattr(lazily, name), import_module("totonoe." + name.replace("_", "."))
+        own = [one for one in vars(loaded) if not one.startswith("_")]
+        assert all(getattr(late, one) is getattr(loaded, one) for one in own)
+        with pytest.raises(AttributeError, match="Nothing"):
+            late.Nothing  # noqa: B018
+    with pytest.raises(AttributeError, match="nothing_models"):
+        lazily.nothing_models  # noqa: B018
 
 
 @pytest.mark.parametrize("script", [LIGHT, NO_NUMPY], ids=["plain import", "everything"])

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Unpack
+from typing import Unpack
 
 from totonoe.call.base import Calls
-from totonoe.call.lazily import LazyModule
+from totonoe.call.lazily import audit_models as models
 from totonoe.enums import RecallModeWord
 from totonoe.memories.drafts import FilterFields, Vector
 from totonoe.memories.encoding import encode_filter
 from totonoe.memories.models import DiversityPolicy
 from totonoe.v1 import audit_pb2
 from totonoe.v1 import memory_service_pb2 as memory_pb
-
-if TYPE_CHECKING:
-    from totonoe.audit import models
-else:
-    models = LazyModule("totonoe.audit.models")
 
 
 class AuditCalls(Calls):

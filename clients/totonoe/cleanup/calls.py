@@ -2,17 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from totonoe.call.base import Calls
-from totonoe.call.lazily import LazyModule
+from totonoe.call.lazily import cleanup_models as models
 from totonoe.enums import GroupByWord, MeasureWord
 from totonoe.v1 import cleanup_pb2
-
-if TYPE_CHECKING:
-    from totonoe.cleanup import models
-else:
-    models = LazyModule("totonoe.cleanup.models")
 
 
 class CleanupCalls(Calls):

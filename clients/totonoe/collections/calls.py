@@ -3,20 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
 from google.protobuf.field_mask_pb2 import FieldMask
 
 from totonoe.call.base import Calls
-from totonoe.call.lazily import LazyModule
+from totonoe.call.lazily import collections_models as models
 from totonoe.collections.encoding import collection_of, encode_settings
 from totonoe.memories.models import DiversityPolicy
 from totonoe.v1 import admin_service_pb2 as admin_pb
-
-if TYPE_CHECKING:
-    from totonoe.collections import models
-else:
-    models = LazyModule("totonoe.collections.models")
 
 
 class CollectionCalls(Calls):

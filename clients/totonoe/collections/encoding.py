@@ -4,18 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import fields
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from totonoe.call.lazily import LazyModule
+from totonoe.call.lazily import collections_models as models
 from totonoe.v1 import admin_service_pb2 as admin_pb
 from totonoe.v1 import types_pb2
 from totonoe.wire.mapping import decoder, encode
 from totonoe.wire.scalars import encode_texts
-
-if TYPE_CHECKING:
-    from totonoe.collections import models
-else:
-    models = LazyModule("totonoe.collections.models")
 
 
 def encode_settings(

@@ -4,17 +4,11 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator
-from typing import TYPE_CHECKING
 
 from totonoe.call.base import AsyncCalls
-from totonoe.call.lazily import LazyModule
+from totonoe.call.lazily import consolidate_models as models
 from totonoe.call.reopening import reopened
 from totonoe.v1 import consolidate_pb2
-
-if TYPE_CHECKING:
-    from totonoe.consolidate import models
-else:
-    models = LazyModule("totonoe.consolidate.models")
 
 
 class AsyncConsolidateCalls(AsyncCalls):

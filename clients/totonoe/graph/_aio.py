@@ -5,21 +5,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime
-from typing import TYPE_CHECKING
 
 from totonoe.call.base import AsyncCalls
-from totonoe.call.lazily import LazyModule
+from totonoe.call.lazily import graph_models as models
 from totonoe.enums import LinkTypeWord
 from totonoe.memories.drafts import Vector
 from totonoe.memories.models import TimeRange
 from totonoe.v1 import graph_pb2
 from totonoe.wire.mapping import encode
 from totonoe.wire.scalars import encode_ids
-
-if TYPE_CHECKING:
-    from totonoe.graph import models
-else:
-    models = LazyModule("totonoe.graph.models")
 
 
 class AsyncGraphCalls(AsyncCalls):

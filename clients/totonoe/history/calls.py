@@ -3,20 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
 from totonoe.call.base import Calls
-from totonoe.call.lazily import LazyModule
+from totonoe.call.lazily import history_models as models
 from totonoe.enums import SnapshotUse, SnapshotUseWord
 from totonoe.memories.models import TimeRange
 from totonoe.v1 import admin_service_pb2 as admin_pb
 from totonoe.v1 import operations_pb2 as operations_pb
 from totonoe.wire.scalars import encode_ids
-
-if TYPE_CHECKING:
-    from totonoe.history import models
-else:
-    models = LazyModule("totonoe.history.models")
 
 
 class HistoryCalls(Calls):

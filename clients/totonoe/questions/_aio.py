@@ -3,18 +3,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from totonoe.call.base import AsyncCalls
-from totonoe.call.lazily import LazyModule
+from totonoe.call.lazily import questions_models as models
 from totonoe.enums import AnswerWord, ReviewWord
 from totonoe.memories.drafts import Vector
 from totonoe.v1 import questions_pb2
-
-if TYPE_CHECKING:
-    from totonoe.questions import models
-else:
-    models = LazyModule("totonoe.questions.models")
 
 
 class AsyncQuestionCalls(AsyncCalls):

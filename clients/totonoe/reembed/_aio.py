@@ -4,17 +4,11 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator
-from typing import TYPE_CHECKING
 
 from totonoe.call.base import AsyncCalls
-from totonoe.call.lazily import LazyModule
+from totonoe.call.lazily import reembed_models as models
 from totonoe.call.reopening import reopened
 from totonoe.v1 import reembed_pb2
-
-if TYPE_CHECKING:
-    from totonoe.reembed import models
-else:
-    models = LazyModule("totonoe.reembed.models")
 
 
 class AsyncReembedCalls(AsyncCalls):

@@ -2,17 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from totonoe.call.base import Calls
-from totonoe.call.lazily import LazyModule
+from totonoe.call.lazily import reembed_models as models
 from totonoe.call.reopening import Reopened
 from totonoe.v1 import reembed_pb2
-
-if TYPE_CHECKING:
-    from totonoe.reembed import models
-else:
-    models = LazyModule("totonoe.reembed.models")
 
 
 class ReembedCalls(Calls):

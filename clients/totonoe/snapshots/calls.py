@@ -2,16 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from totonoe.call.base import Calls
-from totonoe.call.lazily import LazyModule
+from totonoe.call.lazily import snapshots_models as models
 from totonoe.v1 import snapshot_pb2
-
-if TYPE_CHECKING:
-    from totonoe.snapshots import models
-else:
-    models = LazyModule("totonoe.snapshots.models")
 
 
 class SnapshotCalls(Calls):

@@ -4,18 +4,12 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Iterable
-from typing import TYPE_CHECKING
 
 from totonoe.call.base import AsyncCalls
-from totonoe.call.lazily import LazyModule
+from totonoe.call.lazily import tidy_models as models
+from totonoe.call.lazily import tidy_plans as plans
 from totonoe.call.reopening import reopened
 from totonoe.v1 import tidy_pb2
-
-if TYPE_CHECKING:
-    from totonoe.tidy import models, plans
-else:
-    models = LazyModule("totonoe.tidy.models")
-    plans = LazyModule("totonoe.tidy.plans")
 
 
 class AsyncTidyCalls(AsyncCalls):

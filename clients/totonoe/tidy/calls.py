@@ -3,18 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
 from totonoe.call.base import Calls
-from totonoe.call.lazily import LazyModule
+from totonoe.call.lazily import tidy_models as models
+from totonoe.call.lazily import tidy_plans as plans
 from totonoe.call.reopening import Reopened
 from totonoe.v1 import tidy_pb2
-
-if TYPE_CHECKING:
-    from totonoe.tidy import models, plans
-else:
-    models = LazyModule("totonoe.tidy.models")
-    plans = LazyModule("totonoe.tidy.plans")
 
 
 class TidyCalls(Calls):

@@ -4,19 +4,13 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Iterable
-from typing import TYPE_CHECKING
 
 from totonoe.call.base import AsyncCalls
-from totonoe.call.lazily import LazyModule
+from totonoe.call.lazily import transfer_models as models
+from totonoe.call.lazily import transfer_transfers as transfers
 from totonoe.call.retry import Patience
 from totonoe.enums import StatusWord
 from totonoe.v1 import transfer_pb2
-
-if TYPE_CHECKING:
-    from totonoe.transfer import models, transfers
-else:
-    models = LazyModule("totonoe.transfer.models")
-    transfers = LazyModule("totonoe.transfer.transfers")
 
 
 class AsyncTransferCalls(AsyncCalls):

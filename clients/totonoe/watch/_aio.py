@@ -4,19 +4,14 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator
-from typing import TYPE_CHECKING, Unpack
+from typing import Unpack
 
 from totonoe.call.base import AsyncCalls
-from totonoe.call.lazily import LazyModule
+from totonoe.call.lazily import watch_models as models
 from totonoe.call.reopening import reopened
 from totonoe.memories.drafts import FilterFields
 from totonoe.memories.encoding import encode_filter
 from totonoe.v1 import operations_pb2
-
-if TYPE_CHECKING:
-    from totonoe.watch import models
-else:
-    models = LazyModule("totonoe.watch.models")
 
 
 class AsyncWatchCalls(AsyncCalls):
