@@ -21,7 +21,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from totonoe import steps
-from totonoe.call.channel import ADDRESS_VARIABLE
 from totonoe.cli.stepping import step, under_way
 from totonoe.errors import DeadlineExceeded, TotonoeError, Unavailable
 from totonoe.unprintable import escaped_json
@@ -82,6 +81,7 @@ class Session:
 
     def place(self) -> steps.Place:
         """Return where the command goes, and for whom; the token in the environment is not told."""
+        from totonoe.call.channel import ADDRESS_VARIABLE
         from totonoe.call.credentials import CA_VARIABLE, CERT_VARIABLE, KEY_VARIABLE
 
         variable = os.environ.get

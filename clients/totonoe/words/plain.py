@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from enum import Enum
 from typing import Any
 
-from totonoe.graph.models import Episode
+from totonoe.call.lazily import graph_models
 from totonoe.memories.models import Checked, Hit, Memory, Recalled, Remembered
 
 
@@ -22,7 +22,7 @@ def plain(value: Any) -> Any:
         return _renamed(value, "memory_id")
     if isinstance(value, Hit):
         return _hit(value)
-    if isinstance(value, Episode):
+    if isinstance(value, graph_models.Episode):
         return _renamed(value, "episode_id")
     if is_dataclass(value) and not isinstance(value, type):
         return {item.name: plain(getattr(value, item.name)) for item in fields(value)}
@@ -37,7 +37,7 @@ def plain(value: Any) -> Any:
     return value
 
 
-def _renamed(thing: Memory | Episode, id_name: str) -> dict[str, Any]:
+def _renamed(thing: Memory | graph_models.Episode, id_name: str) -> dict[str, Any]:
     """Convert the fields, with the own id under a name that says whose it is."""
     names = [item.name for item in fields(thing) if item.name != "id"]
     return {id_name: thing.id} | {name: plain(getattr(thing, name)) for name in names}

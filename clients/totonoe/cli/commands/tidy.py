@@ -8,12 +8,12 @@ from typing import Annotated
 
 import typer
 
+from totonoe.call.lazily import tidy_models as models
 from totonoe.cli import options
 from totonoe.cli.extensions import Panel, add
 from totonoe.cli.session import ExitCode, Session, json_text
 from totonoe.cli.show import tidy as show
 from totonoe.enums import TidyFate
-from totonoe.tidy.models import TidyCluster, TidyDone, TidyDoubles, TidyProgress
 from totonoe.words.plain import plain
 
 
@@ -72,9 +72,9 @@ def tidy(
         return
     if not plan and (distance_below is not None or page_token):
         raise ValueError("--distance-below and --page-token go with --plan")
-    doubles: list[TidyDoubles] = []
-    near: list[TidyCluster] = []
-    done: TidyDone | None = None
+    doubles: list[models.TidyDoubles] = []
+    near: list[models.TidyCluster] = []
+    done: models.TidyDone | None = None
     with session.client() as client:
         for event in client.tidy(
             apply=apply,
@@ -87,13 +87,13 @@ def tidy(
             operation_id=operation_id,
         ):
             match event:
-                case TidyProgress() if plan and sys.stderr.isatty():
+                case models.TidyProgress() if plan and sys.stderr.isatty():
                     show.progress(event)
-                case TidyDoubles():
+                case models.TidyDoubles():
                     doubles.append(event)
-                case TidyCluster():
+                case models.TidyCluster():
                     near.append(event)
-                case TidyDone():
+                case models.TidyDone():
                     done = event
     assert done is not None, "a tidy ends with its figures, or raises"
     if plan:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import time
-import urllib.error
-import urllib.request
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -121,15 +119,18 @@ def _all(urls: Sequence[str]) -> list[Sample | None]:
 
 def fetched(url: str) -> Sample:
     """Read the metrics once. Raises `NoMetricsError`."""
+    from urllib.error import URLError
+    from urllib.request import ProxyHandler, build_opener
+
     from totonoe_server.tools.top.sample import Sample
 
     # The daemon is near: a proxy for the web must not be asked for it.
-    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    opener = build_opener(ProxyHandler({}))
     try:
         with opener.open(url, timeout=FETCH_S_MAX) as answer:
             return Sample.of(answer.read(FETCH_BYTES_MAX).decode("utf-8", "replace"), time.time())
     except (OSError, ValueError) as error:
-        why = error.reason if isinstance(error, urllib.error.URLError) else error
+        why = error.reason if isinstance(error, URLError) else error
         raise NoMetricsError(f"no metrics at {url}: {why}") from None
 
 
