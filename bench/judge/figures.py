@@ -87,7 +87,8 @@ class Reader:
         cosine = similarity64(self._vectors[one], self._vectors[other])
         compared = compare(other, one, cosine, self._weights, bundled=True)
         before = after = POLICY.settled(compared.judgement)
-        if opinion is not None and cascade.is_open(compared, before, other, one):
+        read = compared, before, other, one
+        if opinion is not None and (cascade.is_open(*read) or cascade.may_keep(*read)):
             after = cascade.judged_by(cascade.Open(0, compared, before), opinion, POLICY)
         replacing = after
         if opinion is not None and cascade.may_replace(compared, before, REPLACING, other, one):

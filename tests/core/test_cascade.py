@@ -128,6 +128,70 @@ def test_equal_words_are_refused_without_the_judge(tmp_path: Path, again: str) -
         assert not judge.pairs
 
 
+BY_READINGS = "The client retries reads but not writes.", "The client retries writes but not reads."
+"""An exchange of words that the readings miss."""
+
+
+@pytest.mark.parametrize(
+    ("relation", "verdict"),
+    [(Relation.EXCLUSIVE, Verdict.UPDATE), (Relation.UNRELATED, Verdict.RELATED)],
+)
+def test_judge_that_is_against_it_keeps_a_duplicate_by_the_readings(
+    tmp_path: Path, relation: Relation, verdict: Verdict
+) -> None:
+    said, again = BY_READINGS
+    judge = SureJudge(relation)
+    with judged(tmp_path / "with", judge) as store, opened(tmp_path / "without") as other:
+        known = store.save(said, vector=BASE)
+        other.save(said, vector=BASE)
+        assert not other.do(near(again, 0.97)).saved
+        checked = store.check(near(again, 0.97))
+        answer = store.do(near(again, 0.97))
+        assert answer.saved
+        assert answer.guard == checked.guard
+        assert (answer.guard.verdict, answer.guard.question) == (verdict, None)
+        (similar,) = answer.guard.similar
+        assert similar.memory_id == known
+        assert similar.judgement.evidence[0].finding is Finding.JUDGE
+        assert similar.judgement.same_probability < 0.1
+        assert len(judge.pairs) == 1
+
+
+def test_judge_that_is_for_it_leaves_a_duplicate_by_the_readings_as_it_is(tmp_path: Path) -> None:
+    said, again = BY_READINGS
+    judge = SureJudge()
+    with judged(tmp_path / "with", judge) as store, opened(tmp_path / "without") as other:
+        for one in (store, other):
+            one.save(said, vector=BASE)
+        found, without = store.do(near(again, 0.97)), other.do(near(again, 0.97))
+        assert not found.saved
+        assert (found.guard.method, found.guard.duplicate.judgement) == (
+            without.guard.method,
+            without.guard.duplicate.judgement,
+        )
+        assert len(judge.pairs) == 1
+
+
+def test_duplicate_by_the_readings_is_refused_where_the_judge_is_late(tmp_path: Path) -> None:
+    said, again = BY_READINGS
+    judge = SureJudge(Relation.EXCLUSIVE)
+    with judged(tmp_path, judge, deadline_s=0.02) as store:
+        store.save(said, vector=BASE)
+        judge.hold()
+        assert not store.do(near(again, 0.97)).saved
+        judge.release()
+
+
+def test_judge_is_heard_on_each_memory_that_the_readings_call_a_duplicate(tmp_path: Path) -> None:
+    said, again = BY_READINGS
+    judge = SureJudge(Relation.EXCLUSIVE)
+    with judged(tmp_path, judge) as store:
+        store.save(said, vector=BASE)
+        store.save(f"{said} Please.", vector=vector_at(BASE, 0.99), force=True)
+        assert store.do(near(again, 0.97)).saved
+        assert len(judge.pairs) == 2
+
+
 @pytest.mark.parametrize(
     ("relation", "verdict", "link"),
     [
@@ -272,9 +336,11 @@ def test_probability_is_of_the_features_and_of_the_judge() -> None:
         ("Where is the noisy hound?", "Where does the loud dog live?", False),
         ("Review: the neighbour has a loud dog", SAID, False),
         (SAID, "The neighbour has a loud dog called Rex", False),
+        ("The spare key is in the cupboard.", "The spare key is on the cupboard.", False),
+        ("The spare key hangs in the cupboard.", "The spare key lies on the cupboard.", True),
     ],
 )
-def test_no_judge_refuses_a_question_or_what_only_adds_words(
+def test_no_judge_refuses_a_question_or_added_words_or_one_other_function_word(
     own: str, other: str, may: bool
 ) -> None:
     compared = compare(own, other, 0.9, WEIGHTS)

@@ -124,8 +124,9 @@ class JudgingService:
     def rounds_max(self) -> int:
         """Number of times that one write may wait for the judge.
 
-        A second time for the daemon's own judge: while a write waited, another may have been saved
-        that says the same.
+        More than once for the daemon's own judge: once about what the readings call a duplicate,
+        then about what they leave open; and while a write waited, another may have been saved that
+        says the same.
         """
         return limits.JUDGE_ROUNDS_MAX if self._own else 1
 

@@ -64,7 +64,8 @@ class Guarding:
         """Return the report of all layers, and the neighbours for links and superseding.
 
         Raises `NeedsOpinion` if it may ask a judge and nothing refuses without one. The daemon's
-        own judge reads after all layers (`judging.cascade`). Without `neighbours` only refusals are
+        own judge reads after all layers, and what the readings call a duplicate
+        (`judging.cascade`). Without `neighbours` only refusals are
         searched. READ_PIECES_MAX are read, the nearest first, and no more than `reading`, the
         budget of the operation, has left.
         """
@@ -75,8 +76,8 @@ class Guarding:
             hearing = Hearing(self._judging, policy.judged_from, may_ask)
         budget = ReadingBudget(limits.READ_PIECES_MAX, within=reading)
         texts = Texts(self._state, text, features)
-        judgements = Judgements(texts, hearing, budget)
         why_not = text.why_never_refused or ("typed key" if text.fields.key is not None else "")
+        judgements = Judgements(texts, hearing, budget, None if why_not else own_judge)
         found = self._searched(texts, judgements, not why_not, neighbours, own_judge is not None)
         others = [one for one in found.near if one.comparable and one.slot != found.slot]
         shown = answering.shown(others, policy.similar_above)
@@ -84,6 +85,8 @@ class Guarding:
         unread = False
         if not why_not:
             judgements.judge_beside_layers(found.slot, others, shown)
+        if own_judge is not None and may_ask:
+            judgements.ask_of_duplicate(own_judge, found.slot)
         if found.slot < 0:
             if hearing.wanted:
                 raise NeedsOpinion(hearing.wanted)

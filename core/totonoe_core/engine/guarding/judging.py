@@ -23,7 +23,7 @@ from totonoe_core.guard.prefetched import Vector
 from totonoe_core.guard.separate import is_separate
 from totonoe_core.guard.verdict import Comparison
 from totonoe_core.index.collection_index import payload_hash
-from totonoe_core.judging import JudgingService, Pair, cascade
+from totonoe_core.judging import JudgingService, Opinion, Pair, cascade
 from totonoe_core.judging.hearing import Hearing, stated_for
 from totonoe_core.kernels.cosine import similarity64
 from totonoe_core.text.reading.budget import ReadingBudget
@@ -58,11 +58,25 @@ class Judgements:
         The opinions to apply while comparing.
     budget : ReadingBudget
         How much may still be read.
+    own_judge : JudgingService or None
+        The daemon's own judge, which may keep a text that the readings call a duplicate.
+
+    Attributes
+    ----------
+    unheard : dict of int, Pair
+        Duplicates by slot of which the own judge has not been asked yet.
     """
 
-    def __init__(self, texts: Texts, hearing: Hearing, budget: ReadingBudget) -> None:
+    def __init__(
+        self,
+        texts: Texts,
+        hearing: Hearing,
+        budget: ReadingBudget,
+        own_judge: JudgingService | None = None,
+    ) -> None:
         self._texts, self._text = texts, texts.text
-        self._hearing, self._budget = hearing, budget
+        self._hearing, self._budget, self._own_judge = hearing, budget, own_judge
+        self.unheard: dict[int, Pair] = {}
         self._payload = payload_hash(texts.text.fields)
         self.by_slot: dict[int, Judged] = {}
 
@@ -137,7 +151,36 @@ class Judgements:
         if texts.view.value("payload_hash", slot) != self._payload:
             other_payload = _WITH_OTHER_PAYLOAD.get(judgement.verdict, judgement.verdict)
             judgement = replace(judgement, verdict=other_payload, hard=True)
+        if self._own_judge is not None and text.policy.action(judgement) is Action.REFUSE:
+            judgement = self._unless_judge_differs(self._own_judge, slot, compared, judgement)
         return Judged(slot, similarity, judgement, compared)
+
+    def _unless_judge_differs(
+        self, service: JudgingService, slot: int, compared: Comparison, judgement: Judgement
+    ) -> Judgement:
+        own, other = self._text.content, self._texts.of(slot).content
+        if not cascade.may_keep(compared, judgement, own, other):
+            return judgement
+        known, opinion = service.look_up(self._put(slot))
+        if opinion is not None:
+            return self._by(opinion, cascade.Open(slot, compared, judgement))
+        if not known:
+            self.unheard[slot] = self._put(slot)
+        return judgement
+
+    def _put(self, slot: int) -> Pair:
+        text, other = self._text, self._texts.of(slot)
+        return Pair.of(text.content, text.content_hash, other.content, other.content_hash)
+
+    def _by(self, opinion: Opinion, pair: cascade.Open) -> Judgement:
+        of_own = stated_for(opinion, self._put(pair.slot), self._text.content)
+        return cascade.judged_by(pair, of_own, self._text.policy)
+
+    def ask_of_duplicate(self, service: JudgingService, slot: int) -> None:
+        """Raise `NeedsOpinion` if the own judge may keep a text that a memory refuses."""
+        if slot in self.unheard and service.accepts:
+            pairs = [self.unheard.pop(slot), *self.unheard.values()]
+            raise NeedsOpinion(pairs[: limits.OWN_JUDGE_PAIRS_PER_SAVE_MAX])
 
     def _weighed(self, slot: int, similarity: float) -> tuple[float, Weights, bool]:
         """Return the similarity to compare by, its weights, and whether the model is bundled."""
@@ -222,23 +265,19 @@ class Judgements:
 
     def _heard(self, service: JudgingService, may_ask: bool) -> tuple[set[int], bool]:
         """Apply the own judge's opinions; return their slots, and whether one is missing."""
-        text = self._text
         open_ones = [
             cascade.Open(judged.slot, judged.compared, judged.judgement)
             for judged in self.by_slot.values()
-            if self._is_for_own_judge(judged)
+            if not judged.judgement.by_judge and self._is_for_own_judge(judged)
         ]
         wanted: list[Pair] = []
-        heard: set[int] = set()
+        heard = {slot for slot, judged in self.by_slot.items() if judged.judgement.by_judge}
         unread = False
         for pair in cascade.chosen(open_ones):
-            other = self._texts.of(pair.slot)
-            put = Pair.of(text.content, text.content_hash, other.content, other.content_hash)
+            put = self._put(pair.slot)
             known, opinion = service.look_up(put)
             if opinion is not None:
-                of_own = stated_for(opinion, put, text.content)
-                judgement = cascade.judged_by(pair, of_own, text.policy)
-                judgement = self._by_trust(pair.slot, judgement)
+                judgement = self._by_trust(pair.slot, self._by(opinion, pair))
                 self.by_slot[pair.slot] = replace(self.by_slot[pair.slot], judgement=judgement)
                 heard.add(pair.slot)
             elif not known and may_ask and service.accepts:

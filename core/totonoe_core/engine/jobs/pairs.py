@@ -11,7 +11,7 @@ import numpy as np
 
 from totonoe_core.base import limits
 from totonoe_core.domain.consolidate import ConsolidateQuery, MergeCandidate, MergeCluster
-from totonoe_core.domain.records import Judgement, Memory, Status
+from totonoe_core.domain.records import Judgement, Memory, Status, Verdict
 from totonoe_core.engine.jobs.join import Join, Question, Scope, no_candidates
 from totonoe_core.engine.state.comparing import comparison_at
 from totonoe_core.engine.state.state import CollectionState
@@ -172,7 +172,8 @@ class PairSearch:
         if one.judgement.by_judge:
             return None
         own, other = one.b, one.a
-        if not cascade.is_open(one.compared, one.judgement, own.content, other.content):
+        read = one.compared, one.judgement, own.content, other.content
+        if not (cascade.is_open(*read) or cascade.may_keep(*read)):
             return None
         texts = TextPair.of(own.content, own.content_hash, other.content, other.content_hash)
         return _Opened(one, texts)
@@ -188,7 +189,9 @@ class PairSearch:
                 judgement = cascade.judged_by(pair, stated, self.scope.info.guard)
                 if judgement.differs:
                     # The judge is not certain enough to take a pair away; its probability is low.
-                    judgement = replace(judgement, verdict=one.judgement.verdict)
+                    before = one.judgement.verdict
+                    none = Verdict.RELATED if before is Verdict.DUPLICATE else before
+                    judgement = replace(judgement, verdict=none)
                 join = self._join_of(one.pair)
                 compared = replace(one.compared, judgement=judgement)
                 join.judged.put(one.pair, compared, turns[join])

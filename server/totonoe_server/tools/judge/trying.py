@@ -236,15 +236,15 @@ def _tried_by_own(
     """Return what the daemon's own judge changes: it reads after all layers."""
     compared = found.compared
     words = found.jaccard(Tokenizer.SCRIPT_AWARE)
+    read = compared, compared.judgement, pair.b, pair.a
+    nominated = found.cosine >= NOMINATED_FROM or words > NOMINATED_WORDS_ABOVE
     put_to_judge = (
-        not before.refused
-        and (found.cosine >= NOMINATED_FROM or words > NOMINATED_WORDS_ABOVE)
-        and cascade.is_open(compared, compared.judgement, pair.b, pair.a)
+        cascade.may_keep(*read) if before.refused else nominated and cascade.is_open(*read)
     )
     after = before
     if put_to_judge and answer is not None and answer.opinion is not None:
-        read = cascade.Open(0, compared, compared.judgement)
-        heard = cascade.judged_by(read, answer.opinion, policy)
+        opened = cascade.Open(0, compared, compared.judgement)
+        heard = cascade.judged_by(opened, answer.opinion, policy)
         duplicate = heard.verdict is Verdict.DUPLICATE
         refused = duplicate and policy.action(heard) is Action.REFUSE
         after = Outcome(refused, not refused and policy.is_likely(heard))

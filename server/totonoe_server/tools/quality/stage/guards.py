@@ -49,11 +49,12 @@ class Read:
     @property
     def is_open(self) -> bool:
         """Return whether the judge reads the pair."""
-        nominated = self.found.cosine >= NOMINATED_FROM or self.words > NOMINATED_WORDS_ABOVE
         settled = POLICY.settled(self.found.compared.judgement)
-        refused = self.found.refused_by(POLICY) is not Method.NONE
-        two = (self.pair.text, self.pair.memory)
-        return nominated and not refused and cascade.is_open(self.found.compared, settled, *two)
+        read = self.found.compared, settled, self.pair.text, self.pair.memory
+        if self.found.refused_by(POLICY) is not Method.NONE:
+            return cascade.may_keep(*read)
+        nominated = self.found.cosine >= NOMINATED_FROM or self.words > NOMINATED_WORDS_ABOVE
+        return nominated and cascade.is_open(*read)
 
 
 def read_all(pairs: Sequence[PairOfGroup], rig: Rig, advance: Advance) -> list[Read]:
