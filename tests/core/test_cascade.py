@@ -152,9 +152,20 @@ def test_judge_that_is_against_it_keeps_a_duplicate_by_the_readings(
         assert (answer.guard.verdict, answer.guard.question) == (verdict, None)
         (similar,) = answer.guard.similar
         assert similar.memory_id == known
-        assert similar.judgement.evidence[0].finding is Finding.JUDGE
+        by_judge, order = similar.judgement.evidence
+        assert (by_judge.finding, order.finding) == (Finding.JUDGE, Finding.ORDER)
+        assert order.own_text == "client retries writes but not reads"
+        assert order.other_text == "client retries reads but not writes"
         assert similar.judgement.same_probability < 0.1
         assert len(judge.pairs) == 1
+
+
+def test_what_the_judge_keeps_against_the_readings_replaces_nothing(tmp_path: Path) -> None:
+    said, again = BY_READINGS
+    with judged(tmp_path, SureJudge(Relation.EXCLUSIVE)) as store:
+        store.save(said, vector=BASE)
+        answer = store.do(replacing(again))
+        assert (answer.saved, answer.superseded_ids) == (True, ())
 
 
 def test_judge_that_is_for_it_leaves_a_duplicate_by_the_readings_as_it_is(tmp_path: Path) -> None:

@@ -191,6 +191,10 @@ class Finding(StrEnum):
     policy lets a verdict supersede, and only beside a hard difference."""
 
 
+SHARED = frozenset({Finding.SAME_TEXT, Finding.SAME_WORDS, Finding.SAME_CONTENT})
+"""Findings that two texts say the same in a place."""
+
+
 @dataclass(frozen=True, slots=True)
 class Evidence:
     """One finding with the place in both texts.

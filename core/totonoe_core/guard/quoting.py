@@ -12,13 +12,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from totonoe_core.base import limits
-from totonoe_core.domain.records import Evidence, Finding
+from totonoe_core.domain.records import SHARED, Evidence, Finding
 from totonoe_core.text.normalize import refusing_form, snippet
 from totonoe_core.text.reading.model import Piece
 
 Span = tuple[int, int]
 _NOTHING: Span = (0, 0)
-_SAME = frozenset({Finding.SAME_TEXT, Finding.SAME_WORDS, Finding.SAME_CONTENT})
 # Findings about the place of a piece: its neighbours on both sides show the place.
 _PLACES = frozenset({Finding.ORDER, Finding.ROLE})
 _BETWEEN = frozenset({Finding.FUNCTION_WORD, Finding.CONJUNCTION})
@@ -91,7 +90,7 @@ def quoted(
     shown: set[tuple[Span, Span]] = set()
     for one in _paired(found, own, other):
         here, there = own.quote(one.own), other.quote(one.other)
-        widened = here == there != "" and one.finding not in _SAME
+        widened = here == there != "" and one.finding not in SHARED
         if widened:
             spans = _told_apart(one.finding, one.own, one.other, own, other)
             plain = _evidence(one.finding, spans, own, other)

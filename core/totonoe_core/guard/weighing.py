@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from totonoe_core.domain.records import Evidence, Finding, Judgement
+from totonoe_core.domain.records import SHARED, Evidence, Finding, Judgement
 from totonoe_core.text.normalize import refusing_form
 
 Reread = Callable[[str, str], float | None]
@@ -24,7 +24,7 @@ Reread = Callable[[str, str], float | None]
 _KEPT = frozenset(
     {
         # What the texts share: without it there is nothing to compare.
-        *(Finding.SAME_TEXT, Finding.SAME_WORDS, Finding.SAME_CONTENT),
+        *SHARED,
         # Where words stand: no words at one place make it equal.
         *(Finding.ORDER, Finding.ROLE),
     }

@@ -11,11 +11,12 @@ the caller                       asked about what is likely
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from totonoe_core.base import limits
 from totonoe_core.domain.policy import Action, GuardPolicy
-from totonoe_core.domain.records import Evidence, Finding, Judgement, Verdict
+from totonoe_core.domain.records import SHARED, Evidence, Finding, Judgement, Verdict
 from totonoe_core.guard.exclusive import certainly_exclusive, tells_what_happened
 from totonoe_core.guard.features import NAMES, judged
 from totonoe_core.guard.probability import is_doubtful, same_probability_judged
@@ -158,11 +159,22 @@ def judged_by(pair: Open, opinion: Opinion, policy: GuardPolicy) -> Judgement:
         evidence=(name, *before.evidence)[: limits.EVIDENCE_MAX],
     )
     if by_readings:
-        return found
+        return replace(found, evidence=(name, *_exchanged(before.evidence)))
     same = opinion.relation is Relation.SAME and may_refuse(pair.compared, before)
     if same and policy.is_certain(found):
         return replace(found, verdict=Verdict.DUPLICATE)
     return found
+
+
+def _exchanged(evidence: Sequence[Evidence]) -> list[Evidence]:
+    """Return evidence of a duplicate by the readings that is none: what they call the same is not.
+
+    Left as it is, the newer text would say all that the memory says, and might replace it.
+    """
+    differing = [one for one in evidence if one.own_text != one.other_text]
+    return [
+        replace(one, finding=Finding.ORDER) if one.finding in SHARED else one for one in differing
+    ]
 
 
 def may_refuse(compared: Comparison, judgement: Judgement) -> bool:

@@ -16,7 +16,7 @@ from totonoe_core.domain.calibration import CAREFUL
 from totonoe_core.domain.memories import Remember
 from totonoe_core.domain.policy import Action
 from totonoe_core.domain.records import (
-    Finding,
+    SHARED,
     GuardReport,
     Judgement,
     Memory,
@@ -198,13 +198,10 @@ def _old_value(own: str, other: str, judgement: Judgement) -> str | None:
     """
     if judgement.verdict not in (Verdict.UPDATE, Verdict.CONTRADICTION):
         return ""
-    if any(one.finding in _SAME for one in judgement.evidence):
+    if any(one.finding in SHARED for one in judgement.evidence):
         return ""
     places = certainly_exclusive(own, other, judgement)
     return " ".join(form_of(other[slice(*place)]) for _, place in places) if places else None
-
-
-_SAME = frozenset({Finding.SAME_TEXT, Finding.SAME_WORDS, Finding.SAME_CONTENT})
 
 
 def _holders(
