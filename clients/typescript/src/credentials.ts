@@ -10,7 +10,7 @@ const BYTES_MAX = 1024 * 1024;
 
 /** What is said about who calls; each `undefined`: the environment's, an empty text: without. */
 export interface Proof {
-  /** `ttn_` and 43 letters and digits, as `totonoe tokens add` prints it. Else `TOTONOE_TOKEN`. */
+  /** `ttn_` and 43 letters and digits, as `totonoe tokens create` prints it. Else `TOTONOE_TOKEN`. */
   token?: string | undefined;
   /** File in PEM: the authority of the daemon's certificate. Else `TOTONOE_CA`. */
   ca?: string | undefined;
