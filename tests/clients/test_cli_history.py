@@ -655,6 +655,10 @@ def test_merge_warns_of_what_is_lost(run: Run) -> None:
             graph_pb.LostDetail(
                 memory_id="mem_2", finding=types_pb2.FINDING_MISSING, text="with oat milk"
             ),
+            graph_pb.LostDetail(memory_id="mem_2", finding=types_pb2.FINDING_POLARITY, text="run"),
+            graph_pb.LostDetail(
+                memory_id="mem_2", finding=types_pb2.FINDING_FUNCTION_WORD, text="under"
+            ),
         ],
         moved_link_count=2,
         dropped_link_count=1,
@@ -673,6 +677,8 @@ def test_merge_warns_of_what_is_lost(run: Run) -> None:
         "Warning: the text no longer says",
         "- number '8080' of mem_2",
         "- 'with oat milk' of mem_2",
+        "- whether it is so: 'run' of mem_2",
+        "- 'under' of mem_2",
         "Take it back with: totonoe undo 9",
     ]
     assert requests == [

@@ -195,7 +195,7 @@ refreshed 1 memory.
 Take its links back with: totonoe undo 6
 Compared 9 memories. Next time, only what changed: totonoe consolidate --since 7
 
-Found 1 near-duplicate pair(s): (of 3 in all)
+Found 1 near-duplicate pair, of 3 that are near:
 - mem_1 <-> mem_2 (similarity: 0.93)
   A: The port is 8080.
   B: The port is 8081.

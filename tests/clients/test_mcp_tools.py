@@ -425,7 +425,7 @@ def test_consolidate_reports_progress_and_finds_pairs(connect: Connect, mode: st
     assert agent.progress and agent.progress[-1][1] is not None
     (pair,) = answer.structured_content["pairs"]
     assert {pair["memory_id_a"], pair["memory_id_b"]} == {first, second}
-    assert "Found 1 near-duplicate pair(s):" in answer.content[0].text
+    assert "Found 1 near-duplicate pair:" in answer.content[0].text
     assert answer.content[0].text.endswith(f"---\n{advice.PAIRS}")
     done = agent.data("resolve", memory_id=first, other_id=second, answer="different", reason="x")
     assert done["resolved"]
@@ -764,7 +764,17 @@ def test_identity_that_may_make_no_collection_says_who_does(tmp_path: Path) -> N
         ("recall", {"query": "x", "since": "noon"}, "since: got 'noon', allowed: a date or time"),
         ("recall", {"query": "x", "min_source": "rumour"}, "min_source: got 'rumour', allowed:"),
         ("remember", {"content": "x", "source": "rumour"}, "source: got 'rumour', allowed:"),
-        ("get_memory", {"memory_ids": []}, "memory_ids: got [], allowed:"),
+        ("remember", {"content": 5}, "content: got 5, allowed: a text"),
+        ("remember", {"content": PORT, "importance": "x"}, "importance: got 'x', allowed: a whole"),
+        ("remember", {"content": PORT, "importance": 2.5}, "importance: got 2.5, allowed: a whole"),
+        ("remember", {"content": PORT, "force": "maybe"}, "force: got 'maybe', allowed: true or"),
+        (
+            "recall",
+            {"query": "x", "min_relevance": "x"},
+            "min_relevance: got 'x', allowed: a number",
+        ),
+        ("get_memory", {"memory_ids": 5}, "memory_ids: got 5, allowed: a list"),
+        ("get_memory", {"memory_ids": []}, "memory_ids: got [], allowed: at least 1 item"),
         ("get_memory", {"memory_ids": ["mem_1"] * 21}, "memory_ids: got ["),
         ("get_memory", {"memory_ids": [UNKNOWN]}, NOT_FOUND % UNKNOWN),
         ("get_memory", {"memory_ids": ["mem_x"]}, NOT_FOUND % "mem_x"),
@@ -778,8 +788,8 @@ def test_identity_that_may_make_no_collection_says_who_does(tmp_path: Path) -> N
         ("resolve", {"memory_id": "a", "other_id": "b", "answer": "same"}, NOT_FOUND % "a"),
         ("resolve", {"memory_id": "a", "other_id": "b", "answer": "x"}, "answer: got 'x', allowed"),
         ("undo", {"operation_id": "op_1"}, "operation 'op_1' not found"),
-        ("undo", {"operation_id": ""}, "operation_id, revision: allowed: one of them"),
-        ("undo", {"operation_id": "op_1", "revision": 1}, "operation_id, revision: allowed: one"),
+        ("undo", {"operation_id": ""}, "operation_id, revision: got none, allowed: one of them"),
+        ("undo", {"operation_id": "op_1", "revision": 1}, "operation_id, revision: got both, all"),
         ("consolidate", {"limit": 0}, "limit: got 0"),
         ("forget_all", {}, "Unknown tool: forget_all"),
     ],
@@ -794,6 +804,7 @@ def test_bad_input_is_an_error_that_names_it(
 ) -> None:
     said = connect().error(tool, **arguments)
     assert said.startswith(error), said
+    assert not re.search("Input|List should|parse|validation", said)
     assert len(said) < 400
     with daemon.client() as client:
         assert client.operations(collection=collection).operations == ()

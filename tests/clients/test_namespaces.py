@@ -171,6 +171,7 @@ def test_command_line_takes_all_of_it(server: Any, fresh: str) -> None:
         assert done.exit_code == 0, done.output
         return json.loads(done.stdout)
 
+    assert CliRunner().invoke(app, [*place, "namespaces"]).stdout == "No namespaces.\n"
     saved = run(
         "remember", "The tea costs 3.", "--namespace", "users/ada", "--attributes", '{"p": 3}',
         "--expires-after", "60",

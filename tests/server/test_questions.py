@@ -174,11 +174,14 @@ def test_command_lists_and_answers(client: Client) -> None:
     assert listed.exit_code == 0, listed.output
     assert re.search(r"  - .*\bnightly.* \([-+]0\.\d\d\)\n", listed.output)
     assert "Probably the same (0.86)" in listed.output
+    # What a judge said when it was asked differs from what the words alone say now.
+    assert re.search(r"^  By the words alone: \w+ \(0\.\d\d same\)$", listed.output, re.M)
     assert NIGHT in listed.output
     recalled = runner.invoke(app, ["recall", "backup", "--mode", "lexical"])
     assert f"also: {NIGHT}" in " ".join(recalled.output.split())
     *_, typed, others, page = listed.output.splitlines()
-    assert re.search(r"^Answer with: totonoe resolve mem_\w+ mem_\w+ same\b", typed)
+    # As typed after the save: the newer one first, which `replaces` keeps.
+    assert typed.startswith(f"Answer with: totonoe resolve {second} {first} same")
     assert others.startswith("In place of same: different, replaces")
     assert page.startswith("On a page, by keys: totonoe console")
     for wrong in ("unknown", "replaced-by"):

@@ -2,8 +2,8 @@
 
 Typer checks every parameter with pydantic, also one that nobody typed. To load it and to build the
 adapters costs more than the rest of a call. Here a default stays as it is, a text is a text, a word
-of an enum its member, and digits are a number. Anything else goes Typer's own way, which has the
-words for what is wrong.
+of an enum its member, and digits are a number. Anything else goes Typer's own way. If that refuses
+it, the error names what the option got and what is allowed.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import re
 from enum import StrEnum
 from typing import Any, get_args, get_origin
 
+import typer
 from typer.core import TyperCommand, TyperGroup
 
 _INTEGER = re.compile(r"-?[0-9]{1,18}")
@@ -61,7 +62,20 @@ class _Short:
             if not several and (plain := _plain(value, annotation)) is not None:
                 return plain
         param._runtime_param = None
-        return param.get_runtime_param().coerce(value, param=param, ctx=ctx)
+        try:
+            return param.get_runtime_param().coerce(value, param=param, ctx=ctx)
+        except typer.BadParameter as error:
+            # One of this type is out of bounds, for which Typer has the words.
+            if (allowed := _allowed(annotation)) and _plain(value, annotation) is None:
+                error.message = f"got {value!r}, allowed: {allowed}"
+            raise
+
+
+def _allowed(annotation: Any) -> str:
+    """Return the values of a type in words; empty: only Typer knows them."""
+    if isinstance(annotation, type) and issubclass(annotation, StrEnum):
+        return ", ".join(annotation)
+    return {int: "a whole number", float: "a number"}.get(annotation, "")
 
 
 def _plain(value: Any, annotation: Any) -> Any:

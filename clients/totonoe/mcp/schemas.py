@@ -13,10 +13,12 @@ from mcp.server.mcpserver.exceptions import ToolError, UnexpectedToolError
 from mcp.server.mcpserver.tools import Tool
 from mcp_types import CallToolResult, TextContent, ToolAnnotations
 from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic_core import ErrorDetails
 
 from totonoe.errors import InvalidArgument, NotFound, TotonoeError
 from totonoe.mcp.access import Refused
 from totonoe.mcp.answers import Answer
+from totonoe.words.parts import counted
 
 GENERIC = "Something is wrong inside of totonoe mcp; its log says what."
 _SHOWN_CHARS = 60
@@ -99,21 +101,37 @@ def log_crash(where: str, error: BaseException) -> None:
 def _misfits(error: ValidationError) -> list[str]:
     """Return a line for each wrong argument: its name, what it got, and what is allowed."""
     lines = []
-    for one in error.errors(include_url=False, include_context=False):
+    for one in error.errors(include_url=False):
         name = ".".join(str(part) for part in one["loc"])
         if one["type"] == "extra_forbidden":
             lines.append(f"{name}: no such argument")
         elif one["type"] == "missing":
             lines.append(f"{name}: missing, allowed: a value")
         else:
-            message = one["msg"]
-            lines.append(f"{name}: got {_shown(one['input'])}, allowed: {_rule(message)}")
+            lines.append(f"{name}: got {_shown(one['input'])}, allowed: {_rule(one)}")
     return lines
 
 
-def _rule(message: str) -> str:
-    """Return pydantic's sentence ("Input should be less than ...") without its beginning."""
-    return message.removeprefix("Input should be ").removeprefix("a ")
+_TYPES = {
+    "int": "a whole number",
+    "float": "a number",
+    "string": "a text",
+    "bool": "true or false",
+    "list": "a list",
+    "tuple": "a list",
+}
+
+
+def _rule(error: ErrorDetails) -> str:
+    """Return what is allowed in plain words, else pydantic's sentence without its beginning."""
+    kind = error["type"]
+    if kind == "too_short":
+        return f"at least {counted(error['ctx']['min_length'], 'item')}"
+    if kind == "too_long":
+        return f"at most {counted(error['ctx']['max_length'], 'item')}"
+    of_type = kind.endswith(("_type", "_parsing", "_parsing_size", "_from_float"))
+    allowed = _TYPES.get(kind.partition("_")[0], "") if of_type else ""
+    return allowed or error["msg"].removeprefix("Input should be ")
 
 
 def _shown(value: Any) -> str:

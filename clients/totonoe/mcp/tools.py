@@ -331,7 +331,8 @@ class CoreTools:
 
     async def _undo(self, operation_id: str, revision: int, own_only: bool) -> CallToolResult:
         if bool(operation_id) == bool(revision):
-            raise Refused("operation_id, revision: allowed: one of them")
+            got = "both" if revision else "none"
+            raise Refused(f"operation_id, revision: got {got}, allowed: one of them")
         target = operation_id or revision
         done = await self._access.run(lambda client: client.undo(target, own_only=own_only))
         structure = answers.Undone(

@@ -276,7 +276,7 @@ def consolidated(done: Consolidated) -> str:
         lines.append(undo_line(done.operation_id))
     if not done.merge_candidates:
         return joined([*lines, "No near-duplicate pairs."])
-    lines.append(f"Found {len(done.merge_candidates)} near-duplicate pair(s):")
+    lines.append(f"Found {counted(len(done.merge_candidates), 'near-duplicate pair')}:")
     for one in done.merge_candidates:
         lines += _pair(one)
     return joined(lines)

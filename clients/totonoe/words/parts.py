@@ -50,7 +50,7 @@ def no_longer_said(details: Sequence[LostDetail]) -> list[str]:
     """Return a warning of what a merged text no longer says; nothing if it says everything."""
     found = []
     for one in details:
-        kind = "" if one.finding is Finding.MISSING else f"{one.finding} "
+        kind = _LOST.get(one.finding, f"{one.finding} ")
         found.append(f"- {kind}{one.text!r} of {one.memory_id}")
     return ["Warning: the text no longer says", *found] if found else []
 
@@ -76,6 +76,25 @@ _ALIKE = {
     Finding.SAME_CONTENT: "same content",
     Finding.SYNONYM: "synonym",
 }
+_LOST = {
+    Finding.POLARITY: "whether it is so: ",
+    Finding.MODALITY: "whether it must be so: ",
+    Finding.TENSE: "when it is so: ",
+    Finding.ROLE: "who does what: ",
+    Finding.QUESTION: "the question: ",
+    # The text itself says what these are.
+    **dict.fromkeys(
+        (
+            Finding.MISSING,
+            Finding.OPPOSITE,
+            Finding.SYMBOL,
+            Finding.CONJUNCTION,
+            Finding.FUNCTION_WORD,
+        ),
+        "",
+    ),
+}
+"""Words before a lost text, by its finding. Other findings are plain words themselves."""
 _WITHOUT_WORDS = {
     Finding.UNREAD: "not understood",
     Finding.OVER_BUDGET: "not read to the end",

@@ -75,9 +75,9 @@ def pairs(done: Consolidated) -> None:
     kept = done.merge_candidates
     if not kept:
         return
-    more = f" (of {done.pair_count} in all)" if done.pair_count > len(kept) else ""
+    more = f", of {done.pair_count} that are near" if done.pair_count > len(kept) else ""
     line()
-    line(f"Found {len(kept)} near-duplicate pair(s):{more}")
+    line(f"Found {counted(len(kept), 'near-duplicate pair')}{more}:")
     for one in kept:
         pair(one)
     if done.advice:

@@ -304,6 +304,9 @@ def holding(answer: Purged) -> None:
 
 def namespaces(page: NamespacePage) -> None:
     """Print the namespaces, and how many there are."""
+    if not page.total_count:
+        line("No namespaces.")
+        return
     table(
         ("namespace", "memories"),
         [(shown_names(one.names), str(one.memory_count)) for one in page.namespaces],

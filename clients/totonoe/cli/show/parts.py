@@ -25,7 +25,10 @@ def repeated(duplicate: Duplicate) -> None:
 
 
 def judgement(
-    found: Judgement | None, indent: str = "", only: tuple[str, str] = ("only here", "only there")
+    found: Judgement | None,
+    indent: str = "",
+    only: tuple[str, str] = ("only here", "only there"),
+    title: str = "Verdict",
 ) -> None:
     """Print the verdict, and one line for each piece of evidence, with its weight if it has one.
 
@@ -33,10 +36,12 @@ def judgement(
     ----------
     only : (str, str)
         What to say of words that only the new text has, and only the memory.
+    title : str
+        What to call the verdict.
     """
     if found is None:
         return
-    line(f"{indent}Verdict: {found.verdict} ({found.same_probability:.2f} same)")
+    line(f"{indent}{title}: {found.verdict} ({found.same_probability:.2f} same)")
     shown: dict[str, str] = {}
     for one in found.evidence:
         shown.setdefault(evidence(one, only), weight(one))

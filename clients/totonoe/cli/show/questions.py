@@ -40,7 +40,8 @@ def questions(answer: QuestionPage) -> None:
     if first.kind is QuestionKind.REPLACES:
         answer_replaces(first.b.id, first.a.id)
     else:
-        answer_with(first.a.id, first.b.id)
+        # The newer one first, as after a save: it is the one that may replace the other.
+        answer_with(first.b.id, first.a.id)
     line(f"On a page, by keys: {step('console')}")
     if answer.next_page_token:
         line(f"More with: {again(page=answer.next_page_token)}")
@@ -86,7 +87,13 @@ def question(one: Question) -> None:
     for memory in (one.a, one.b):
         text = sourced(memory, memory.content)
         line(f"  [{age(memory.created_time)}] {text} (id: {memory.id})")
-    judgement(one.judgement, "  ", ("only in the second", "only in the first"))
+    only = ("only in the second", "only in the first")
+    asked, read = (
+        shown_similarity(probability)
+        for probability in (one.same_probability, one.judgement.same_probability)
+    )
+    apart = one.kind is QuestionKind.SAME and asked != read
+    judgement(one.judgement, "  ", only, "By the words alone" if apart else "Verdict")
 
 
 def resolved(answer: Resolved, said: Answer) -> None:
