@@ -7,6 +7,10 @@ from typing import Any
 import pytest
 
 from totonoe_core.domain.records import Evidence, Finding, Judgement, Verdict
+
+# Whole, before anything is replaced: a module that is first loaded afterwards would keep the table
+# beyond its test, for the tests of other files.
+from totonoe_core.engine import embedded, pairs  # noqa: F401
 from totonoe_core.engine.guarding import judging
 from totonoe_core.guard.verdict import Comparison
 
