@@ -393,6 +393,9 @@ def test_collections_delete_asks_first(run: Run) -> None:
     )
     refused = run("collections", "delete", "notes", stdin="n\n", DeleteCollection=handler)
     assert (refused.exit_code, requests) == (1, [])
+    unasked = run("collections", "delete", "notes", stdin="", DeleteCollection=handler)
+    assert (unasked.exit_code, requests) == (2, [])
+    assert "say --yes" in unasked.stderr
     done = run("collections", "delete", "notes", "--yes", DeleteCollection=handler)
     assert done.stdout.splitlines() == [
         "Deleted notes with 3 live memories.",

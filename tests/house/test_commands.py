@@ -54,6 +54,15 @@ def options(*names: str) -> frozenset[str]:
     return frozenset(own | {*OPTION.findall(shown)})
 
 
+def takes_nothing(names: list[str], word: str) -> bool:
+    """Return whether a word is an argument, and the command has none."""
+    found = command(*names)
+    # Without a parameter of its own a command reads its line by itself.
+    own = {one.param_type_name for one in found.params}
+    is_word = re.fullmatch(r"[\w./:]+", word) is not None
+    return is_word and own == {"option"} and not hasattr(found, "commands")
+
+
 def wrong(text: str) -> Iterator[str]:
     """Yield the commands and options of a text that do not exist."""
     for line in (*QUOTED.findall(text), *TYPED.findall(text)):
@@ -66,6 +75,8 @@ def wrong(text: str) -> Iterator[str]:
             yield " ".join(names)
         elif missing := {*OPTION.findall(line)} - options(*names):
             yield f"{' '.join(names)} {sorted(missing)}"
+        elif line.split()[len(names) :] and takes_nothing(names, line.split()[len(names)]):
+            yield f"{' '.join(names)} takes no {line.split()[len(names)]}"
     # A page that speaks of a command of a group often leaves out the name of the program. A line
     # of the log is called `judge stopped`.
     alone = "|".join(sorted(groups() - {"judge"}))
@@ -88,6 +99,7 @@ def test_wrong_commands_and_options_are_found() -> None:
     text = """`totonoe recal x`, `totonoe collections
     get`, `collections set`, `totonoe recall x --limitt 3`, `totonoe serve --storre x`
     totonoe tokens add
+    totonoe reembed NAME --address x
 $ .venv/bin/totonoe collections show x --k 3
 """
     assert sorted(wrong(text)) == [
@@ -96,6 +108,7 @@ $ .venv/bin/totonoe collections show x --k 3
         "collections show ['--k']",
         "recal",
         "recall ['--limitt']",
+        "reembed takes no NAME",
         "serve ['--storre']",
         "tokens add",
     ]

@@ -340,6 +340,9 @@ def _with_options(
     return run
 
 
+_UNASKED = "nobody can be asked without a terminal: say --yes"
+
+
 def at_terminal() -> bool:
     """Return true if standard input is a terminal."""
     return sys.stdin.isatty()
@@ -348,12 +351,25 @@ def at_terminal() -> bool:
 def can_ask(yes: bool) -> None:
     """Raise `ValueError` if there is no terminal and `--yes` was not given."""
     if not yes and not at_terminal():
-        raise ValueError("nobody can be asked without a terminal: say --yes")
+        raise ValueError(_UNASKED)
 
 
 def ask(question: str) -> None:
-    """Ask on standard error, so that standard output has only the answer; a no ends the command."""
-    typer.confirm(question, abort=True, err=True)
+    """Ask on standard error, so that standard output has only the answer; a no ends the command.
+
+    Raises
+    ------
+    ValueError
+        If standard input is no terminal and ends without an answer.
+    """
+    try:
+        agreed = typer.confirm(question, err=True)
+    except typer.Abort:
+        if at_terminal():
+            raise
+        raise ValueError(_UNASKED) from None
+    if not agreed:
+        raise typer.Abort
 
 
 def as_of(text: str | None) -> int | datetime | None:
