@@ -7,6 +7,7 @@ a quotation is widened, in both texts alike, until the two differ.
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict, deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -30,6 +31,8 @@ _BEFORE_CHARS = 20
 _MARKS = ",.;:!、。，．；：！・…\"'“”‘’「」『』()[]{}（）"
 # Nobody would notice punctuation as a difference in a quotation, except a question mark.
 _UNNOTICED = str.maketrans("", "", _MARKS + " \t\n\r\u3000")
+# A comma of a Western script also parts the names of a list, of which the order is the difference.
+_CLAUSE_END = re.compile("[;；，]")
 _TRIMMED = " \t\r\n\u3000,;:、，；：。."
 
 
@@ -204,14 +207,20 @@ def _told_apart(
     """Return the narrowest spans around two equal ones whose quotations differ, or `None`.
 
     It tries first the words between a piece and its neighbours (not, from, to), then one neighbour
-    on either side, then more. Two neighbours show a place, if they fit.
+    on either side, then more. Two neighbours show a place, if they fit, those of its own clause
+    where these are enough.
     """
 
     def differ(spans: tuple[Span, Span]) -> bool:
-        return _noticed(own.quote(spans[0])) != _noticed(other.quote(spans[1]))
+        # As they are shown: marks at an end are left out, and a long text is cut after them.
+        here, there = own.quote(own.trimmed(spans[0])), other.quote(other.trimmed(spans[1]))
+        return _noticed(here) != _noticed(there)
 
     if finding in _PLACES:
         two = _widened(here, own, 2), _widened(there, other, 2)
+        clauses = _in_clause(here, two[0], own), _in_clause(there, two[1], other)
+        if clauses != two and differ(clauses):
+            two = clauses
         if max(end - start for start, end in two) <= limits.EVIDENCE_CHARS and differ(two):
             return two
     first = 1 if finding in _PLACES or finding is _READ_OTHERWISE else 0
@@ -238,6 +247,19 @@ def _widened(span: Span, side: Side, reach: int) -> Span:
     return (
         before[-reach] if len(before) >= reach else 0,
         after[reach - 1] if len(after) >= reach else length,
+    )
+
+
+def _in_clause(span: Span, wide: Span, side: Side) -> Span:
+    """Return the part of `wide` that stands in one clause with `span`."""
+    before, after = (
+        side.words((start, end)) for start, end in ((wide[0], span[0]), (span[1], wide[1]))
+    )
+    ends = [mark.end() for mark in _CLAUSE_END.finditer(before)]
+    next_end = _CLAUSE_END.search(after)
+    return (
+        wide[0] + ends[-1] if ends else wide[0],
+        span[1] + next_end.start() if next_end else wide[1],
     )
 
 
