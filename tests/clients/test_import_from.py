@@ -309,6 +309,7 @@ def test_store_that_cannot_be_read_to_its_end_changes_nothing(
     [
         (["nowhere", "--from", "auto"], "No such file or directory"),
         (["nowhere", "--from", "zep"], "got 'zep', allowed: auto, claude-code"),
+        (["--from", "zep"], "got 'zep', allowed: auto, claude-code"),
         (["-", "--from", "mem0"], "allowed: with a path"),
         (["x", "--from", "mem0", "--as-is"], "allowed: with a path"),
         (["x", "--from", "mem0", "--level", "turn"], "allowed: with a path"),

@@ -367,6 +367,7 @@ def ask(question: str) -> None:
     except typer.Abort:
         if at_terminal():
             raise
+        typer.echo(err=True)  # ends the line of the question
         raise ValueError(_UNASKED) from None
     if not agreed:
         raise typer.Abort

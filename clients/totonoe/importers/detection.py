@@ -44,8 +44,7 @@ def source_of(name: str, path: Path) -> Source:
     ValueError
         The name is unknown, nothing is at the path, or `auto` finds no source, or several.
     """
-    if name != AUTO and name not in SOURCES:
-        raise ValueError(f"--from: got {name!r}, allowed: {', '.join((AUTO, *SOURCES))}")
+    _expect_known(name)
     if not path.exists():
         raise ValueError(f"{path}: No such file or directory")
     if name != AUTO:
@@ -62,6 +61,12 @@ def source_of(name: str, path: Path) -> Source:
     raise ValueError(f"{path}: no known store is there. Looked for: {looked}")
 
 
+def _expect_known(name: str) -> None:
+    """Raise `ValueError` if no source has this name."""
+    if name != AUTO and name not in SOURCES:
+        raise ValueError(f"--from: got {name!r}, allowed: {', '.join((AUTO, *SOURCES))}")
+
+
 def place_of(name: str) -> Path:
     """Return where the program of a source keeps its store, for a command that names no path.
 
@@ -70,6 +75,7 @@ def place_of(name: str) -> Path:
     ValueError
         The source is unknown, or has no such place.
     """
+    _expect_known(name)
     source = SOURCES.get(name)
     if source is not None and source.home is not None:
         return source.home()
