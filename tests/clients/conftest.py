@@ -108,7 +108,7 @@ def server(kept_in: str) -> Iterator[Any]:
 
 
 @pytest.fixture
-def fresh(server: Any) -> str:
+def collection(server: Any) -> str:
     """Name of a new collection."""
     name = f"c{next(_NUMBERS)}"
     with Client(server.address) as client:
@@ -117,10 +117,10 @@ def fresh(server: Any) -> str:
 
 
 @pytest.fixture
-def store(server: Any, fresh: str, call: Caller) -> Caller:
+def store(server: Any, collection: str, call: Caller) -> Caller:
     """`store(method, ...)` on an empty collection of a daemon."""
 
     def run(name: str, /, *args: Any, **kwargs: Any) -> Any:
-        return call(server.address, name, *args, collection=fresh, **kwargs)
+        return call(server.address, name, *args, collection=collection, **kwargs)
 
     return run

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 from itertools import count
 from typing import Any
 
@@ -21,17 +21,11 @@ from totonoe import AsyncClient
 from totonoe.adapters import adk
 from totonoe.adapters.adk import TotonoeMemoryService
 from totonoe.errors import InvalidArgument
-from totonoe_server.tools.testing import RunningServer, running_server
+from totonoe_server.tools.testing import RunningServer
 
 ANN = {"app_name": "support", "user_id": "ann"}
 BEN = {"app_name": "support", "user_id": "ben"}
 COLLECTIONS = (f"adk-{number}" for number in count())
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[RunningServer]:
-    with running_server() as running:
-        yield running
 
 
 def event(text: str, name: str, author: str = "user", **fields: Any) -> Event:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 from itertools import count
 from typing import Any
 
@@ -21,15 +21,9 @@ from totonoe import AsyncClient
 from totonoe.adapters.agent_framework import TotonoeContextProvider
 from totonoe.errors import Unavailable
 from totonoe.fence import LEAD
-from totonoe_server.tools.testing import RunningServer, running_server
+from totonoe_server.tools.testing import RunningServer
 
 COLLECTIONS = (f"af-{number}" for number in count())
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[RunningServer]:
-    with running_server() as running:
-        yield running
 
 
 class Scripted(FunctionInvocationLayer, BaseChatClient):  # type: ignore[misc]

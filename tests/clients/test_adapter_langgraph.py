@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import itertools
 import json
 import random
 import subprocess
@@ -35,26 +34,15 @@ from totonoe.adapters.langgraph import (
     said,
 )
 from totonoe.errors import InvalidArgument, NotFound
-from totonoe_server.tools.testing import running_server
 
-_NUMBERS = itertools.count()
 NS = ("users", "ada", "notes")
 OTHER = ("users", "ben", "notes")
 TEA = {"text": "Ada drinks jasmine tea in the morning."}
 
 
-@pytest.fixture(scope="module")
-def server() -> Iterator[Any]:
-    with running_server() as made:
-        yield made
-
-
 @pytest.fixture
-def client(server: Any) -> Iterator[Client]:
-    """A client on a new collection."""
-    name = f"c{next(_NUMBERS)}"
-    with Client(server.address, agent_id="assistant", collection=name) as made:
-        made.create_collection(name)
+def client(server: Any, collection: str) -> Iterator[Client]:
+    with Client(server.address, agent_id="assistant", collection=collection) as made:
         yield made
 
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import itertools
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,25 +11,17 @@ from anthropic.lib.tools import ToolError
 
 from totonoe import Client
 from totonoe.adapters.anthropic import MemoryTool
-from totonoe_server.tools.testing import RunningServer, running_server
+from totonoe_server.tools.testing import RunningServer
 
 CASES = json.loads(
     (Path(__file__).parents[1] / "golden" / "memory_tool.json").read_text(encoding="utf-8")
 )["cases"]
-_numbers = itertools.count()
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[RunningServer]:
-    with running_server() as made:
-        yield made
 
 
 @pytest.mark.parametrize("case", CASES, ids=[case["name"] for case in CASES])
-def test_golden_case_is_answered_as_it_says(server: RunningServer, case: Any) -> None:
-    collection = f"golden-{next(_numbers)}"
-    with Client(server.address) as client:
-        client.create_collection(collection)
+def test_golden_case_is_answered_as_it_says(
+    server: RunningServer, collection: str, case: Any
+) -> None:
     with Client(server.address, agent_id="ann", collection=collection) as client:
         tool = MemoryTool(client, **case.get("options", {}))
         for number, step in enumerate(case["steps"], 1):

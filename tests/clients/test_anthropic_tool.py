@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import itertools
 import os
 import re
 import subprocess
@@ -35,28 +34,10 @@ from totonoe.adapters.anthropic import (
 )
 from totonoe.errors import InvalidArgument, Unreachable
 from totonoe.memories.models import Memory
-from totonoe_server.tools.testing import RunningServer, running_server
+from totonoe_server.tools.testing import RunningServer
 
 COMMANDS, COMMANDS_SOAK = 500, 1_000
 TEA, PORT = "Ann likes green tea in the morning.", "The staging database listens on port 5433."
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[RunningServer]:
-    with running_server() as made:
-        yield made
-
-
-_numbers = itertools.count()
-
-
-@pytest.fixture
-def collection(server: RunningServer) -> str:
-    """The name of a new collection."""
-    name = f"tool-{next(_numbers)}"
-    with Client(server.address) as client:
-        client.create_collection(name)
-    return name
 
 
 @pytest.fixture

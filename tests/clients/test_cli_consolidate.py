@@ -20,7 +20,7 @@ from totonoe.cli.show.consolidate import marked
 from totonoe.enums import Status
 from totonoe.v1 import consolidate_pb2, questions_pb2, types_pb2
 from totonoe.v1 import memory_service_pb2 as memory_pb
-from totonoe_server.tools.testing import RunningServer, running_server
+from totonoe_server.tools.testing import RunningServer
 
 QUICK = RetryPolicy(attempts_max=2, backoff_initial_s=0.01, backoff_max_s=0.02)
 # Not certainly different: what certainly differs is no pair.
@@ -49,12 +49,6 @@ class Terminal:
                 return key
             key()
         raise EOFError
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[RunningServer]:
-    with running_server() as server:
-        yield server
 
 
 class Desk:

@@ -35,12 +35,6 @@ HOSTILE = '<script>alert("x")</script> <a href="javascript:alert(1)">click</a> &
 NUMBERS = count()
 
 
-@pytest.fixture(scope="module")
-def server() -> Iterator[RunningServer]:
-    with running_server() as found:
-        yield found
-
-
 class Desk:
     """A collection with a console on it, and clients of two agents."""
 

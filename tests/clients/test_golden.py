@@ -2,36 +2,27 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from totonoe import Client, errors
-from totonoe_server.tools.testing import RunningServer, running_server
+from totonoe import errors
+from totonoe_server.tools.testing import RunningServer
 
 CASES = json.loads(
     (Path(__file__).parents[1] / "golden" / "calls.json").read_text(encoding="utf-8")
 )["cases"]
-_numbers = itertools.count()
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[RunningServer]:
-    with running_server() as made:
-        yield made
 
 
 @pytest.mark.parametrize("case", CASES, ids=[case["name"] for case in CASES])
-def test_golden_case_is_answered_as_it_says(server: RunningServer, call: Any, case: Any) -> None:
-    collection = f"golden-{next(_numbers)}"
-    with Client(server.address) as client:
-        client.create_collection(collection)
+def test_golden_case_is_answered_as_it_says(
+    server: RunningServer, collection: str, call: Any, case: Any
+) -> None:
     kept: dict[str, Any] = {}
     for number, step in enumerate(case["steps"], 1):
         place = f"{case['name']}: step {number}"

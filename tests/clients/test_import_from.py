@@ -18,7 +18,7 @@ from totonoe.cli.main import app
 from totonoe.importers.detection import SOURCES
 from totonoe.importers.records import TEXT_BYTES_MAX, Reason
 from totonoe.v1 import memory_service_pb2 as pb
-from totonoe_server.tools.testing import RunningServer, running_server
+from totonoe_server.tools.testing import RunningServer
 
 PAGE = Path(__file__).parents[2] / "docs" / "import.md"
 # read, saved, refused as equal, updates, contradictions, links, episodes
@@ -35,21 +35,6 @@ FIGURES = {
     "robotmem": (10, 8, 1, 1, 1, 0, 0),
     "ego-mcp": (9, 8, 1, 1, 1, 2, 1),
 }
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[RunningServer]:
-    with running_server() as running:
-        yield running
-
-
-@pytest.fixture
-def collection(server: RunningServer) -> str:
-    """A collection that belongs to the test alone."""
-    with server.client() as client:
-        name = f"test-{len(client.list_collections().collections)}"
-        client.create_collection(name)
-    return name
 
 
 @pytest.fixture

@@ -6,7 +6,6 @@ import json
 import re
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -26,18 +25,11 @@ from totonoe_server import advice
 from totonoe_server.tools.testing import RunningServer, running_server
 
 Connect = Callable[..., Agent]
-NUMBERS = count()
 PORT = "The staging database listens on port 5433."
 OTHER_PORT = "The staging database listens on port 5434."
 UNKNOWN = "mem_00000000000000ff"
 NOTHING = "Nothing found: there are no memories yet."
 NOT_FOUND = f"Memory not found: %s\n\n---\n{advice.NOT_FOUND}"
-
-
-@pytest.fixture(scope="module")
-def daemon() -> Iterator[RunningServer]:
-    with running_server() as server:
-        yield server
 
 
 @pytest.fixture(autouse=True)
@@ -47,23 +39,14 @@ def _no_settings(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def collection(daemon: RunningServer) -> str:
-    """Name of a new collection."""
-    name = f"tools-{next(NUMBERS)}"
-    with daemon.client() as client:
-        client.create_collection(name)
-    return name
-
-
-@pytest.fixture
-def connect(daemon: RunningServer, collection: str) -> Iterator[Connect]:
+def connect(server: RunningServer, collection: str) -> Iterator[Connect]:
     """`connect(mode, name=..., tools=...)`: an agent with a server of its own."""
     with ExitStack() as stack:
 
         def connected(mode: str = "auto", name: str = "host", **settings: Any) -> Agent:
-            values = {"address": daemon.address, "collection": collection, **settings}
-            server = MemoryServer(load_settings(start_daemon=False, **values))
-            return stack.enter_context(agent(server, mode, name))
+            values = {"address": server.address, "collection": collection, **settings}
+            tools_server = MemoryServer(load_settings(start_daemon=False, **values))
+            return stack.enter_context(agent(tools_server, mode, name))
 
         yield connected
 
@@ -177,7 +160,7 @@ def test_remember_saves_refuses_and_names_the_difference(connect: Connect, mode:
 
 
 def test_remember_with_all_arguments_stores_them(
-    connect: Connect, daemon: RunningServer, collection: str
+    connect: Connect, server: RunningServer, collection: str
 ) -> None:
     agent = connect(name="planner")
     old = agent.data("remember", content="Deploys run at noon.", private=True)["memory_id"]
@@ -195,14 +178,14 @@ def test_remember_with_all_arguments_stores_them(
         source="user",
     )
     assert answer["superseded_ids"] == [old]
-    with daemon.client("planner") as client:
+    with server.client("planner") as client:
         memory = client.get(answer["memory_id"], collection=collection)
     assert (memory.category, memory.tags, memory.importance) == ("decision", ("ops", "team"), 5)
     assert memory.key is not None and memory.key.attribute == "time"
     assert memory.private and memory.agent_id == "planner" and memory.emotion == "relieved"
     assert memory.source == "user"
     assert re.fullmatch("mcp_[0-9a-f]{12}", memory.session_id)
-    with daemon.client("other") as client, pytest.raises(TotonoeError):
+    with server.client("other") as client, pytest.raises(TotonoeError):
         client.get(answer["memory_id"], collection=collection)
 
 
@@ -469,13 +452,13 @@ def test_question_that_remember_ends_with_is_answered_by_resolve(
 )
 def test_remember_shows_the_nearest_note_on_one_short_line(
     connect: Connect,
-    daemon: RunningServer,
+    server: RunningServer,
     collection: str,
     monkeypatch: pytest.MonkeyPatch,
     text: str,
     shown: str,
 ) -> None:
-    with daemon.client() as client:
+    with server.client() as client:
         # Every text is compared, however far from the others.
         client.update_collection(collection, guard=GuardPolicy(judged_from=-1.0))
     Likelihood(monkeypatch).say(text, PORT, 0.34)
@@ -538,10 +521,10 @@ def test_list_questions_asks_whether_a_note_replaces_another(connect: Connect) -
 
 
 def test_what_waits_for_a_review_is_listed_confirmed_and_taken_back(
-    daemon: RunningServer, collection: str, connect: Connect
+    server: RunningServer, collection: str, connect: Connect
 ) -> None:
     agent = connect(tools="full")
-    with daemon.client() as client:
+    with server.client() as client:
         client.update_collection(collection, guard=GuardPolicy(review_from="external"))
     saved = agent.call("remember", content="Port 1.", source="external")
     page = saved.structured_content["memory_id"]
@@ -642,14 +625,14 @@ def test_tools_that_advice_and_prompt_name_exist() -> None:
 
 
 def test_each_remember_counts_as_a_turn_and_nothing_else_does(
-    connect: Connect, daemon: RunningServer, collection: str
+    connect: Connect, server: RunningServer, collection: str
 ) -> None:
     agent = connect()
     saved = agent.data("remember", content=PORT)["memory_id"]
     assert not agent.data("remember", content=PORT)["saved"]
     agent.data("recall", query="port")
     agent.data("get_memory", memory_ids=[saved])
-    with daemon.client() as client:
+    with server.client() as client:
         assert client.record_turn(collection=collection).turn == 3
 
 
@@ -701,13 +684,13 @@ def test_full_tools_work(connect: Connect) -> None:
 
 
 def test_agent_is_that_of_the_settings_else_the_name_of_the_host(
-    connect: Connect, daemon: RunningServer, collection: str
+    connect: Connect, server: RunningServer, collection: str
 ) -> None:
     for mode in PROTOCOLS:
         connect(mode, name=f"host-{mode}").data("remember", content=f"Said by {mode}.")
     connect(agent="chosen").data("remember", content="Said by the settings.")
     connect(name=" ").data("remember", content="Said by nobody.")
-    with daemon.client() as client:
+    with server.client() as client:
         agents = {one.agent_id for one in client.list(collection=collection).memories}
     assert agents == {"host-auto", "host-legacy", "chosen", "mcp"}
 
@@ -796,7 +779,7 @@ def test_identity_that_may_make_no_collection_says_who_does(tmp_path: Path) -> N
 )
 def test_bad_input_is_an_error_that_names_it(
     connect: Connect,
-    daemon: RunningServer,
+    server: RunningServer,
     collection: str,
     tool: str,
     arguments: dict[str, Any],
@@ -806,7 +789,7 @@ def test_bad_input_is_an_error_that_names_it(
     assert said.startswith(error), said
     assert not re.search("Input|List should|parse|validation", said)
     assert len(said) < 400
-    with daemon.client() as client:
+    with server.client() as client:
         assert client.operations(collection=collection).operations == ()
 
 
@@ -845,12 +828,12 @@ def test_daemon_that_goes_and_comes_back_is_found_again(tmp_path: Path) -> None:
 
 
 def test_collection_of_a_project_is_made_at_its_first_use(
-    daemon: RunningServer, tmp_path: Path
+    server: RunningServer, tmp_path: Path
 ) -> None:
     (tmp_path / "My Project" / ".git").mkdir(parents=True)
     (tmp_path / "My Project" / "src").mkdir()
     settings = load_settings(
-        address=daemon.address,
+        address=server.address,
         start_daemon=False,
         collection="project",
         folder=tmp_path / "My Project" / "src",
@@ -859,16 +842,16 @@ def test_collection_of_a_project_is_made_at_its_first_use(
     with agent(MemoryServer(settings)) as connected:
         assert connected.text("recall", query="port") == NOTHING
         connected.data("remember", content=PORT)
-    with Client(daemon.address) as client:
+    with Client(server.address) as client:
         (memory,) = client.list(collection="my-project").memories
     assert memory.content == PORT
 
 
 def test_collection_that_is_named_is_made_at_its_first_use(
-    connect: Connect, daemon: RunningServer
+    connect: Connect, server: RunningServer
 ) -> None:
     assert connect(collection="not-there-yet").data("remember", content=PORT)["saved"]
-    with daemon.client() as client:
+    with server.client() as client:
         assert len(client.list(collection="not-there-yet").memories) == 1
 
 

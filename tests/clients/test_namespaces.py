@@ -101,8 +101,8 @@ def test_why_not_names_the_comparison_and_the_namespace(store: Call) -> None:
     ]
 
 
-def test_watch_takes_the_conditions(server: Any, fresh: str) -> None:
-    with Client(server.address, collection=fresh) as client:
+def test_watch_takes_the_conditions(server: Any, collection: str) -> None:
+    with Client(server.address, collection=collection) as client:
         client.remember("The tea costs 3.", attributes={"p": 3}, namespace=ADA)
         client.remember("The bread costs 5.", attributes={"p": 5}, namespace=ADA)
         events = client.watch(after_revision=0, comparisons=[("p", ">", 4)], namespace_prefix=ADA)
@@ -163,8 +163,8 @@ def test_expiry_is_set_shown_put_off_and_cleared(store: Call) -> None:
     assert memory.status is Status.ACTIVE
 
 
-def test_command_line_takes_all_of_it(server: Any, fresh: str) -> None:
-    place = ["--address", server.address, "--collection", fresh]
+def test_command_line_takes_all_of_it(server: Any, collection: str) -> None:
+    place = ["--address", server.address, "--collection", collection]
 
     def run(*arguments: str) -> Any:
         done = CliRunner().invoke(app, [*place, "--json", *arguments])

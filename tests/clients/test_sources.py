@@ -44,8 +44,8 @@ def test_unknown_source_is_refused_by_its_name(store: Call) -> None:
         store("remember", "The museum opens at nine.", source="rumour")
 
 
-def test_command_sets_filters_and_shows_it(server: Any, fresh: str, tmp_path: Any) -> None:
-    place = ["--address", server.address, "--collection", fresh]
+def test_command_sets_filters_and_shows_it(server: Any, collection: str, tmp_path: Any) -> None:
+    place = ["--address", server.address, "--collection", collection]
 
     def run(*arguments: str, code: int = 0) -> str:
         done = CliRunner().invoke(app, [*place, *arguments])
@@ -67,7 +67,7 @@ def test_command_sets_filters_and_shows_it(server: Any, fresh: str, tmp_path: An
     assert "pump" not in run("list", "--source", "external", "--source", "user")
     file = tmp_path / "all.jsonl"
     run("export", str(file))
-    other = f"{fresh}-copy"
+    other = f"{collection}-copy"
     CliRunner().invoke(app, ["--address", server.address, "collections", "create", other])
     place[-1] = other
     run("import", str(file))
