@@ -3,79 +3,42 @@
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import numpy as np
 import pytest
 
 from support.embedding import assert_unit_rows
+from support.http_servers import JsonServer
 from support.waits import wait_s
 from totonoe_core.base import errors, limits
 from totonoe_core.embedding import EmbedderSettings, EmbeddingService, IdentityChanged
 from totonoe_core.embedding.openai import TRIES_MAX, OpenAIEmbedder
 
 
-class QuietServer(ThreadingHTTPServer):
-    daemon_threads = True
-
-    def handle_error(self, *_: object) -> None:
-        """Clients that went away before the answer are part of the tests."""
-
-
-class Server:
+class Server(JsonServer):
     """Answers with vectors of `dimension`, after the statuses in `refusals`."""
 
     def __init__(self) -> None:
         self.dimension = 3
         self.refusals: list[int] = []
-        self.retry_after = ""
-        self.raw: bytes | None = None
-        self.hang = threading.Event()
-        self.hang.set()
-        self.requests: list[tuple[str, dict[str, Any], dict[str, str]]] = []
-        owner = self
+        super().__init__()
 
-        class Handler(BaseHTTPRequestHandler):
-            def do_POST(self) -> None:
-                body = json.loads(self.rfile.read(int(self.headers["content-length"])))
-                owner.requests.append((self.path, body, dict(self.headers)))
-                owner.hang.wait(wait_s())
-                status = owner.refusals.pop(0) if owner.refusals else 200
-                if any(text.startswith("bad") for text in body["input"]):
-                    status = 400
-                answer = owner.answer(body["input"]) if status == 200 else b"you sent: secret"
-                self.send_response(status)
-                if owner.retry_after:
-                    self.send_header("retry-after", owner.retry_after)
-                self.send_header("content-length", str(len(answer)))
-                self.end_headers()
-                self.wfile.write(answer)
+    def status_of(self, body: dict[str, Any]) -> int:
+        status = self.refusals.pop(0) if self.refusals else 200
+        return 400 if any(text.startswith("bad") for text in body["input"]) else status
 
-            def log_message(self, *_: object) -> None:
-                pass
-
-        self._http = QuietServer(("127.0.0.1", 0), Handler)
-        self.base_url = f"http://127.0.0.1:{self._http.server_address[1]}/v1"
-        self._thread = threading.Thread(target=self._http.serve_forever, args=(0.01,))
-        self._thread.start()
-
-    def answer(self, texts: list[str]) -> bytes:
+    def answer(self, body: dict[str, Any], status: int) -> bytes:
+        if status != 200:
+            return b"you sent: secret"
         if self.raw is not None:
             return self.raw
         items = [
             {"index": i, "embedding": [len(text) + 1.0] + [1.0] * (self.dimension - 1)}
-            for i, text in enumerate(texts)
+            for i, text in enumerate(body["input"])
         ]
         return json.dumps({"data": items[::-1]}).encode()
-
-    def close(self) -> None:
-        self.hang.set()
-        self._http.shutdown()
-        self._http.server_close()
-        self._thread.join(wait_s())
 
 
 @pytest.fixture
@@ -97,7 +60,7 @@ class Client:
         self.waits_s: list[float] = []
 
     def __call__(self, **options: Any) -> OpenAIEmbedder:
-        given: dict[str, Any] = {"base_url": self._server.base_url, "model": "tiny"}
+        given: dict[str, Any] = {"base_url": self._server.url, "model": "tiny"}
         given |= {"timeout_s": 5.0} | options
         self.made.append(OpenAIEmbedder(sleep=self.waits_s.append, **given))
         return self.made[-1]
@@ -161,7 +124,7 @@ def test_refusal_that_passes_is_tried_again(server: Server, client: Client, stat
 
 
 def test_retry_after_is_honoured_within_bounds(server: Server, client: Client) -> None:
-    server.refusals, server.retry_after = [429], "3600"
+    server.refusals, server.headers = [429], {"retry-after": "3600"}
     client(dimension=3).embed(["a"])
     assert 3 < client.waits_s[0] <= 5
 
@@ -242,9 +205,7 @@ def test_answer_too_long_is_cut_off(
 
 
 def settings_of(server: Server, dimension: int = 0) -> EmbedderSettings:
-    return EmbedderSettings(
-        kind="openai", model="tiny", base_url=server.base_url, dimension=dimension
-    )
+    return EmbedderSettings(kind="openai", model="tiny", base_url=server.url, dimension=dimension)
 
 
 def with_service(settings: EmbedderSettings, use: Callable[[EmbeddingService], None]) -> None:

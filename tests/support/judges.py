@@ -6,11 +6,11 @@ import json
 import math
 import threading
 from collections.abc import Callable, Sequence
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
 
+from support.http_servers import JsonServer
 from support.waits import wait_s
 from totonoe_core.judging import JudgeSettings, JudgingService, Opinion, Pair, Relation, cascade
 
@@ -94,55 +94,22 @@ def pair(name: str, other: str = "other") -> Pair:
     return Pair.of(name, name.encode().ljust(16), other, other.encode().ljust(16))
 
 
-class QuietServer(ThreadingHTTPServer):
-    daemon_threads = True
-
-    def handle_error(self, *_: object) -> None:
-        """Clients that went away before the answer are part of the tests."""
-
-
-class ChatServer:
+class ChatServer(JsonServer):
     """Answers every chat with `says`, or `raw`, or a status; waits while `hang` is not set."""
 
     def __init__(self) -> None:
         self.says = '{"relation": "same", "confidence": 0.9}'
-        self.raw: bytes | None = None
         self.status = 200
-        self.hang = threading.Event()
-        self.hang.set()
-        self.requests: list[tuple[str, dict[str, Any], dict[str, str]]] = []
-        owner = self
+        super().__init__()
 
-        class Handler(BaseHTTPRequestHandler):
-            def do_POST(self) -> None:
-                body = json.loads(self.rfile.read(int(self.headers["content-length"])))
-                owner.requests.append((self.path, body, dict(self.headers)))
-                owner.hang.wait(wait_s())
-                answer = owner.answer(body)
-                self.send_response(owner.status)
-                self.send_header("content-length", str(len(answer)))
-                self.end_headers()
-                self.wfile.write(answer)
+    def status_of(self, body: dict[str, Any]) -> int:  # noqa: ARG002 - the same for each
+        return self.status
 
-            def log_message(self, *_: object) -> None:
-                pass
-
-        self._http = QuietServer(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self._http.server_address[1]}/v1"
-        self._thread = threading.Thread(target=self._http.serve_forever, args=(0.01,))
-        self._thread.start()
-
-    def answer(self, body: dict[str, Any]) -> bytes:
-        if self.status != 200:
+    def answer(self, body: dict[str, Any], status: int) -> bytes:
+        if status != 200:
             return json.dumps(body).encode()
         message = {"role": "assistant", "content": self.says}
         return self.raw or json.dumps({"choices": [{"message": message}]}).encode()
-
-    def close(self) -> None:
-        self.hang.set()
-        self._http.shutdown()
-        self._http.server_close()
-        self._thread.join(wait_s())
 
 
 class DecisionServer(ChatServer):
@@ -157,9 +124,9 @@ class DecisionServer(ChatServer):
         self.sure: float | Sequence[float] = 0.995
         super().__init__()
 
-    def answer(self, body: dict[str, Any]) -> bytes:
-        if self.status != 200 or self.raw is not None:
-            return super().answer(body)
+    def answer(self, body: dict[str, Any], status: int) -> bytes:
+        if status != 200 or self.raw is not None:
+            return super().answer(body, status)
         if self.dialect == "openai":
             texts = json.loads(body["input"])
             options = [one["value"] for one in body["questions"][0]["choices"]]
