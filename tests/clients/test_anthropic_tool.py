@@ -42,7 +42,6 @@ TEA, PORT = "Ann likes green tea in the morning.", "The staging database listens
 
 @pytest.fixture
 def client(server: RunningServer, collection: str) -> Iterator[Client]:
-    """A client of the collection."""
     with Client(server.address, agent_id="claude", collection=collection) as made:
         yield made
 

@@ -63,7 +63,6 @@ class Daemon:
         )
 
     def multiplex(self, requests: Any, context: Any) -> Iterator[Any]:
-        """The stream."""
         self.streams += 1
         yield pb.MultiplexResponse(opened={"unanswered_max": self.window})
         for item in requests:
@@ -73,7 +72,6 @@ class Daemon:
                 yield response
 
     def handlers(self) -> dict[str, Any]:
-        """Of the calls."""
         recall = answering(pb.RecallResponse(revision=1), self.alone)
         return {"Recall": recall, "Multiplex": self.multiplex}
 

@@ -197,9 +197,7 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     directory = tmp_path_factory.mktemp("data")
     with opened(directory) as store:
         store.save("The pump is hot.")
-        made = store.engine.create_snapshot(
-            store.collection, "", agent_id="anna", name="", comment=""
-        ).result(wait_s())
+        made = store.create_snapshot()
         return store.engine.snapshots.kept.files.path(made.snapshot)
 
 

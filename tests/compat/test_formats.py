@@ -213,9 +213,7 @@ def test_bad_row_stays_bad_when_it_is_brought_forward(old: Old) -> None:
 
 def test_restored_collection_of_an_earlier_format_opens(old: Old) -> None:
     with old.opened() as store:
-        store.engine.restore_collection(
-            "attic", "", target_operation_id="delete-attic", agent_id="anna"
-        ).result(wait_s())
+        store.restore_collection("attic", "delete-attic")
         found = store.engine.read("attic", GetQuery("anna", (old.ids["box"],))).result(wait_s())
         assert found.memories[0].content == "A box of old letters"
 

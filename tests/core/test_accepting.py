@@ -57,9 +57,7 @@ def accept(path: Path, revisions: str = "4-6", name: str = "default") -> int:
 
 
 def operations(store: Store) -> OperationPage:
-    return store.engine.read("default", OperationsQuery("anna", OperationFilter(), 100, "")).result(
-        wait_s()
-    )
+    return store.read(OperationsQuery("anna", OperationFilter(), 100, ""))
 
 
 def test_until_it_is_confirmed_it_is_read_and_not_written(lossy: Path) -> None:
@@ -121,9 +119,7 @@ def test_confirmed_loss_lets_writes_go_on_past_every_number_that_was_given(lossy
             store.do(update(kept[1].id, importance=5, expected_revision=5))
         told, after = [], 3
         while after < store.revision:
-            changes = store.engine.read("default", ChangesQuery("anna", after, None)).result(
-                wait_s()
-            )
+            changes = store.read(ChangesQuery("anna", after, None))
             told += [one.operation.revision for one in changes.changes]
             after = changes.revision
         assert told == [revision, revision + 1, revision + 2]
@@ -142,9 +138,8 @@ def test_confirmed_loss_is_in_the_history_and_cannot_be_undone(lossy: Path) -> N
         assert loss.kind == "AcceptLoss"
         assert loss.reason == "lost and given up: 3 commits, revisions 4-6"
         assert [one.revision for one in rest] == [3, 2, 1]
-        with pytest.raises(errors.Precondition) as caught:
-            store.do(undo(revision))
-        assert caught.value.reason == "NOT_UNDOABLE"
+        error = store.refused(undo(revision), errors.Precondition)
+        assert error.reason == "NOT_UNDOABLE"
         assert store.do(undo(revision + 1)).undone
         # The past by time and by revision, on either side of what is left out.
         for as_of, texts in (
@@ -175,9 +170,7 @@ def test_crash_before_the_log_is_emptied_leaves_a_loss_or_none(
 
 def test_snapshot_of_what_is_left_and_a_restoration_are_other_ways_on(lossy: Path) -> None:
     with opened(lossy) as store:
-        made = store.engine.create_snapshot(
-            "default", "", agent_id="anna", name="left", comment=""
-        ).result(wait_s())
+        made = store.create_snapshot(name="left")
         token = ""
         for _ in range(2):
             restored = store.engine.restore_snapshot(
@@ -287,9 +280,7 @@ def test_restored_collection_counts_its_own_commits(tmp_path: Path) -> None:
     path = tmp_path / "data"
     with opened(path) as store:
         store.save("kept")
-        made = store.engine.create_snapshot(
-            "default", "", agent_id="anna", name="", comment=""
-        ).result(wait_s())
+        made = store.create_snapshot()
         store.engine.restore_snapshot(
             made.snapshot.id, "restored", "", agent_id="anna", confirmation_token=""
         ).result(wait_s())

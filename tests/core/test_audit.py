@@ -181,7 +181,7 @@ def store(store: Store) -> Store:
 
 
 def report(store: Store, *, agent: str = "anna", **more: Any) -> AuditReport:
-    return store.engine.read(store.collection, AuditQuery(agent, **more)).result(wait_s())
+    return store.read(AuditQuery(agent, **more))
 
 
 def recall(store: Store, words: str) -> list[str]:

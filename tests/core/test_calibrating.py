@@ -52,14 +52,9 @@ def store(tmp_path: Path) -> Iterator[Store]:
         yield opened_store
 
 
-def info(store: Store) -> CollectionInfo:
-    found: CollectionInfo = store.engine.get_collection(store.collection).result(wait_s())
-    return found
-
-
 def preview(store: Store, budget: float = 0.005) -> tuple[int, Calibrated]:
     command = Calibrate("anna", budget)
-    return store.engine.preview(store.collection, command).result(wait_s())
+    return store.preview(command)
 
 
 def test_calibrate_makes_the_verdict_that_of_the_model(store: Store) -> None:
@@ -69,8 +64,8 @@ def test_calibrate_makes_the_verdict_that_of_the_model(store: Store) -> None:
     assert not store.check(remember(LOOSE, text_only=True)).would_save
     made = found.fitted.calibration
     assert (made.false_merge_rate, made.duplicate_recall, made.pair_count) == (0.0, 1.0, 120)
-    assert made == info(store).calibration
-    assert made.model == info(store).model
+    assert made == store.info().calibration
+    assert made.model == store.info().model
     assert made.created_us == store.clock()
     assert {one.name for one in found.fitted.classes} == {"light", "number", "cross_language"}
 
@@ -206,16 +201,16 @@ def test_the_last_judged_pairs_are_learned_from(
 
 
 def test_calibrate_is_a_change_of_settings_that_lasts(store: Store) -> None:
-    before = info(store)
+    before = store.info()
     answer = store.apply(Calibrate("anna", 0.005))
-    after = info(store)
+    after = store.info()
     assert answer.revision == before.revision + 1 == after.revision == after.settings_revision
     store.reopen()
-    assert info(store) == after
+    assert store.info() == after
 
 
 def test_calibrate_leaves_the_settings_as_they_were_before(store: Store) -> None:
-    before = info(store)
+    before = store.info()
     revision = store.apply(Calibrate("anna", 0.005)).revision
     store.close()
     with sqlite3.connect(store.file()) as file:
@@ -229,7 +224,7 @@ def test_calibrate_leaves_the_settings_as_they_were_before(store: Store) -> None
 
 def test_preview_answers_the_same_and_stores_nothing(store: Store) -> None:
     revision, previewed = preview(store)
-    assert (revision, info(store).calibration) == (store.revision, None)
+    assert (revision, store.info().calibration) == (store.revision, None)
     assert store.do(Calibrate("anna", 0.005)) == previewed
 
 
@@ -253,7 +248,7 @@ def test_budget_out_of_range_is_refused(store: Store, budget: float) -> None:
             call()
         assert caught.value.reason == "OUT_OF_RANGE"
         assert caught.value.details["field"] == "false_merge_budget"
-    assert info(store).calibration is None
+    assert store.info().calibration is None
 
 
 def test_vectors_of_clients_cannot_be_calibrated(tmp_path: Path) -> None:
@@ -274,7 +269,7 @@ def test_writes_go_on_while_the_probe_set_is_embedded(tmp_path: Path) -> None:
         assert not waiting.done()
         done(embedding, waiting)
         assert waiting.result(wait_s()).revision == 2
-        assert info(store).description == "written meanwhile"
+        assert store.info().description == "written meanwhile"
         assert len(embedding.texts) == 2 * len(small_probe())
 
 
@@ -287,7 +282,7 @@ def test_calibrate_whose_texts_cannot_be_embedded_fails_alone(tmp_path: Path) ->
         with pytest.raises(Unavailable):
             waiting.result(wait_s())
         store.set(("description", "still written"))
-        assert (info(store).revision, info(store).calibration) == (1, None)
+        assert (store.info().revision, store.info().calibration) == (1, None)
 
 
 def done(embedding: HeldEmbedding, waiting: Any) -> None:

@@ -37,7 +37,7 @@ DEAD = (Status.FORGOTTEN, Status.PURGED)
 
 
 def read(store, after=0, agent="anna", where=None) -> Changes:
-    return store.engine.read(store.collection, ChangesQuery(agent, after, where)).result(wait_s())
+    return store.read(ChangesQuery(agent, after, where))
 
 
 def told(store, after=0, agent="anna", where=None) -> list[tuple[str, str]]:
@@ -122,7 +122,7 @@ def test_what_changes_nothing_is_not_told(store):
     before = store.revision
     assert not store.do(remember("Only this.")).saved
     store.check(remember("Only this, checked."))
-    store.engine.preview("default", forget(store.list()[0].id)).result(wait_s())
+    store.preview(forget(store.list()[0].id))
     assert read(store, before) == Changes(before, ())
 
 

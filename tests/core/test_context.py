@@ -18,7 +18,6 @@ from hypothesis import strategies as st
 from support import oracles_joins
 from support.engines import InProcessEmbedding, Store, forget, opened, remember, update, vector_of
 from support.oracles import ordered_similarity
-from support.waits import wait_s
 from totonoe_core.domain.filter import Filter
 from totonoe_core.domain.policy import DiversityPolicy
 from totonoe_core.domain.queries import AsOf, RecallMode, RecallQuery
@@ -112,7 +111,7 @@ def test_context_is_that_of_what_the_caller_finds_and_of_nothing_else(notes) -> 
                 told = expected[hit.memory.id]
                 assert (hit.relevance, hit.context) == pytest.approx(told, abs=1e-9)
                 reached = WhyNotQuery(hit.memory.id, asks(text, filter=where))
-                standing = store.engine.read(store.collection, reached).result(wait_s()).standing
+                standing = store.read(reached).standing
                 assert (standing.relevance, standing.context) == pytest.approx(told, abs=1e-9)
 
 
@@ -204,11 +203,11 @@ def test_without_words_the_vectors_alone_decide(talk: Store) -> None:
 def test_why_not_counts_neighbours_of_what_is_beyond_the_hits(talk: Store) -> None:
     ids = save_talk(talk, "a chat")
     asked = WhyNotQuery(ids[1], replace(QUESTION, k=1))
-    told = talk.engine.read(talk.collection, asked).result(wait_s())
+    told = talk.read(asked)
     assert (told.outcome, told.standing.fused_rank) == (Outcome.BEYOND_K, 2)
     assert 0.2 < told.standing.context < told.standing.relevance
     strict = replace(QUESTION, k=1, min_relevance=told.standing.relevance + 0.01)
-    told = talk.engine.read(talk.collection, WhyNotQuery(ids[1], strict)).result(wait_s())
+    told = talk.read(WhyNotQuery(ids[1], strict))
     assert told.outcome is Outcome.TOO_WEAK
 
 

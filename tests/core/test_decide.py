@@ -23,7 +23,6 @@ from support.engines import (
     vector_at,
     vector_of,
 )
-from support.waits import wait_s
 from totonoe_core.base import errors, limits
 from totonoe_core.domain.filter import Filter
 from totonoe_core.domain.memories import Forget, Forgotten, Update
@@ -44,15 +43,6 @@ def store(store: Store) -> Store:
     # Links only where a test makes them.
     store.set(("guard.link_distance_below", 0.0))
     return store
-
-
-def refused(store: Store, command: Any, kind: type[errors.TotonoeError]) -> Any:
-    """The error of a command, which must change nothing."""
-    before = store.revision
-    with pytest.raises(kind) as caught:
-        store.apply(command)
-    assert store.revision == before
-    return caught.value
 
 
 class TestUpdate:
@@ -133,8 +123,8 @@ class TestUpdate:
         saved = store.save("text")
         seen = store.one(saved).revision
         store.do(update(saved, importance=1))
-        error = refused(
-            store, update(saved, importance=2, expected_revision=seen), errors.StaleRevision
+        error = store.refused(
+            update(saved, importance=2, expected_revision=seen), errors.StaleRevision
         )
         assert error.details == {"name": saved, "expected": str(seen), "actual": str(seen + 1)}
         assert store.one(saved).fields.importance == 1
@@ -143,13 +133,13 @@ class TestUpdate:
     def test_update_of_forgotten_memory_is_not_active(self, store: Store) -> None:
         saved = store.save("text")
         store.do(forget(saved))
-        error = refused(store, update(saved, importance=2), errors.Precondition)
+        error = store.refused(update(saved, importance=2), errors.Precondition)
         assert error.reason == "NOT_ACTIVE"
 
     def test_update_of_unknown_or_hidden_memory_is_not_found(self, store: Store) -> None:
         hidden = store.save("mine", private=True)
-        refused(store, update("mem_0123456789ab", importance=2), errors.NotFound)
-        refused(store, update(hidden, agent="ben", importance=2), errors.NotFound)
+        store.refused(update("mem_0123456789ab", importance=2), errors.NotFound)
+        store.refused(update(hidden, agent="ben", importance=2), errors.NotFound)
 
     def test_update_by_external_id_reaches_the_memory(self, store: Store) -> None:
         saved = store.save("text", external_id="x1")
@@ -159,15 +149,15 @@ class TestUpdate:
     def test_update_to_kind_and_state_kind_that_do_not_fit_is_refused(self, store: Store) -> None:
         log = store.save("door opened", kind=Kind.EVENT, state_kind=StateKind.NONE)
         state = store.save("door is open")
-        refused(store, update(log, state_kind=StateKind.FACT), errors.InvalidArgument)
+        store.refused(update(log, state_kind=StateKind.FACT), errors.InvalidArgument)
         command = Update(
             "anna", state, ("state_kind",), Fields(kind=Kind.EVENT, state_kind=StateKind.NONE)
         )
-        refused(store, command, errors.InvalidArgument)
+        store.refused(command, errors.InvalidArgument)
 
     def test_update_to_validity_that_ends_before_it_began_is_refused(self, store: Store) -> None:
         saved = store.save("text", valid_from_us=NOON)
-        error = refused(store, update(saved, valid_to_us=NOON - 1), errors.InvalidArgument)
+        error = store.refused(update(saved, valid_to_us=NOON - 1), errors.InvalidArgument)
         assert error.reason == "BAD_TIME"
 
     def test_update_keeps_links_and_access_figures(self, store: Store) -> None:
@@ -188,9 +178,9 @@ class TestExternalId:
     def test_external_id_that_is_taken_is_refused(self, store: Store) -> None:
         first = store.save("one", external_id="x")
         second = store.save("two", external_id="y")
-        error = refused(store, remember("three", external_id="x"), errors.AlreadyExists)
+        error = store.refused(remember("three", external_id="x"), errors.AlreadyExists)
         assert error.reason == "EXTERNAL_ID_EXISTS"
-        refused(store, update(second, external_id="x"), errors.AlreadyExists)
+        store.refused(update(second, external_id="x"), errors.AlreadyExists)
         store.do(update(first, external_id="x"))
 
     def test_external_id_of_a_forgotten_memory_is_free(self, store: Store) -> None:
@@ -248,15 +238,15 @@ class TestLinks:
     def test_link_to_itself_is_refused(self, store: Store) -> None:
         one = store.save("one", external_id="x")
         for target in (one, "ext:x"):
-            error = refused(store, link(one, target), errors.InvalidArgument)
+            error = store.refused(link(one, target), errors.InvalidArgument)
             assert error.reason == "SELF_LINK"
 
     def test_link_to_forgotten_unknown_or_hidden_is_refused(self, store: Store) -> None:
         one, gone, hidden = store.save("1"), store.save("2"), store.save("3", private=True)
         store.do(forget(gone))
-        refused(store, link(one, gone), errors.Precondition)
-        refused(store, link(one, "mem_0123456789ab"), errors.NotFound)
-        refused(store, link(one, hidden, agent="ben"), errors.NotFound)
+        store.refused(link(one, gone), errors.Precondition)
+        store.refused(link(one, "mem_0123456789ab"), errors.NotFound)
+        store.refused(link(one, hidden, agent="ben"), errors.NotFound)
 
     def test_link_beyond_the_limit_is_refused_at_either_end(
         self, store: Store, monkeypatch: pytest.MonkeyPatch
@@ -265,7 +255,7 @@ class TestLinks:
         hub, *others = (store.save(f"text {number}") for number in range(5))
         store.apply(*(link(hub, other) for other in others[:3]))
         for command in (link(hub, others[3]), link(others[3], hub)):
-            error = refused(store, command, errors.InvalidArgument)
+            error = store.refused(command, errors.InvalidArgument)
             assert error.reason == "LIMIT_EXCEEDED"
         changed = store.do(link(hub, others[0], confidence=1.0))
         assert not changed.created, "one that is there may still be changed"
@@ -284,7 +274,7 @@ class TestLinks:
         store.do(unlink(one, two))
         assert store.one(two).links == ()
         assert [found.target_id for found in store.one(one).links] == [three]
-        error = refused(store, unlink(one, two), errors.NotFound)
+        error = store.refused(unlink(one, two), errors.NotFound)
         assert error.reason == "LINK_NOT_FOUND"
 
     def test_automatic_links_join_the_five_nearest_both_ways(self, tmp_path: Path) -> None:
@@ -354,7 +344,7 @@ class TestForget:
         store.do(link(ids[0], ids[3], LinkType.CAUSES))
         store.do(forget(ids[2]))
         command = Forget("anna", (*ids, "mem_0123456789ab", ids[0]))
-        revision, preview = store.engine.preview("default", command).result(wait_s())
+        revision, preview = store.preview(command)
         assert revision == store.revision
         assert [store.one(one).status for one in ids[:2]] == [Status.ACTIVE] * 2
         answer: Forgotten = store.do(command)
@@ -367,11 +357,11 @@ class TestForget:
         gone = store.save("text")
         store.do(forget(gone))
         for memory_id in ("mem_0123456789ab", "ext:nothing", gone):
-            error = refused(store, forget(memory_id), errors.NotFound)
+            error = store.refused(forget(memory_id), errors.NotFound)
             assert error.reason == "MEMORY_NOT_FOUND"
             with pytest.raises(errors.NotFound):
                 command = forget(memory_id)
-                store.engine.preview("default", command).result(wait_s())
+                store.preview(command)
 
     def test_forget_of_several_unknown_ids_lists_them_and_is_no_operation(
         self, store: Store
@@ -383,7 +373,7 @@ class TestForget:
 
     def test_forget_of_a_hidden_memory_by_another_agent_finds_nothing(self, store: Store) -> None:
         hidden = store.save("mine", private=True)
-        refused(store, forget(hidden, agent="ben"), errors.NotFound)
+        store.refused(forget(hidden, agent="ben"), errors.NotFound)
         assert store.one(hidden).status is Status.ACTIVE
 
     def test_forget_then_reopen_stays_forgotten(self, store: Store) -> None:
@@ -426,7 +416,7 @@ class TestOneOperation:
             )
         assert store.revision == before
         assert store.list() == rows
-        info = store.engine.get_collection("default").result(wait_s())
+        info = store.info()
         assert info.guard.preset.value == "standard"
         assert store.do(remember("one")).memory_id == one
         for text in ("three", "four"):
@@ -468,7 +458,7 @@ class TestSettings:
             )
         )
         info = answer.collection
-        assert info == store.engine.get_collection("default").result(wait_s())
+        assert info == store.info()
         assert (info.guard.jaccard_above, info.guard.cosine_at_least) == (0.7, 0.9)
         assert (info.description, info.decay.floor, info.diversity.enabled) == (
             "shop floor",
@@ -483,11 +473,11 @@ class TestSettings:
                 ("decay.floor", None),
             )
         )
-        info = store.engine.get_collection("default").result(wait_s())
+        info = store.info()
         assert (info.guard.cosine_at_least, info.guard.similar_above) == (None, 0.4)
         assert info.decay.floor == 0.05
         store.reopen()
-        assert store.engine.get_collection("default").result(wait_s()) == info
+        assert store.info() == info
 
     @pytest.mark.parametrize(
         ("path", "value", "reason"),
@@ -505,17 +495,15 @@ class TestSettings:
     def test_settings_that_make_no_sense_are_refused(
         self, store: Store, path: str, value: Any, reason: str
     ) -> None:
-        error = refused(
-            store, change(("description", "new"), (path, value)), errors.InvalidArgument
-        )
+        error = store.refused(change(("description", "new"), (path, value)), errors.InvalidArgument)
         assert error.reason == reason
-        assert store.engine.get_collection("default").result(wait_s()).description == ""
+        assert store.info().description == ""
 
     def test_settings_with_stale_revision_are_refused(self, store: Store) -> None:
-        seen = store.engine.get_collection("default").result(wait_s()).settings_revision
+        seen = store.info().settings_revision
         store.set(("description", "one"))
         command = change(("description", "two"), expected_revision=seen)
-        refused(store, command, errors.StaleRevision)
+        store.refused(command, errors.StaleRevision)
 
     def test_settings_with_another_tokenizer_tokenize_again(self, store: Store) -> None:
         store.set(("guard.jaccard_above", 0.7), ("guard.exact", False))
@@ -551,7 +539,7 @@ def test_quota_of_memories_is_refused_before_anything_is_embedded(
     monkeypatch.setattr(limits, "MEMORIES_PER_COLLECTION_MAX", 2)
     saved = store.save("one")
     store.save("two")
-    error = refused(store, remember("three"), errors.Quota)
+    error = store.refused(remember("three"), errors.Quota)
     assert error.reason == "QUOTA_EXCEEDED"
     store.do(update(saved, content="one more"))
 
@@ -578,7 +566,7 @@ def test_remember_with_taken_external_id_and_equal_text_is_told_of_the_duplicate
     saved = store.save("the pump is hot", external_id="x1")
     answer = store.do(remember("the pump is hot", external_id="x1"))
     assert (answer.saved, answer.memory_id) == (False, saved)
-    refused(store, remember("the valve is open", external_id="x1"), errors.AlreadyExists)
+    store.refused(remember("the valve is open", external_id="x1"), errors.AlreadyExists)
 
 
 def test_update_of_private_to_public_passes_the_guard(store: Store) -> None:

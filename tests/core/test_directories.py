@@ -35,7 +35,7 @@ def data(tmp_path: Path) -> Path:
     path = tmp_path / "data"
     with opened(path) as store:
         store.save("text")
-        store.engine.create_snapshot("default", "", agent_id="anna", name="", comment="").result()
+        store.create_snapshot()
     return path
 
 

@@ -33,7 +33,7 @@ def save(store: Store, text: str, **more: Any) -> str:
 
 
 def preview(store: Store, command: CleanUpDuplicates = COMMAND) -> CleanedUp:
-    return store.engine.preview(store.collection, command).result(wait_s())[1]
+    return store.preview(command)[1]
 
 
 def pairs(found: CleanedUp) -> list[tuple[str, str]]:
@@ -142,10 +142,9 @@ def test_as_many_as_the_blast_radius_allows_go_and_the_rest_another_day(store: S
     assert (told.blast.closing, told.blast.today, told.blast.over) == (32, 20, True)
     assert len(told.duplicates) == 32
     revision = store.revision
-    with pytest.raises(errors.Quota) as caught:
-        store.do(COMMAND)
+    error = store.refused(COMMAND, errors.Quota)
     assert store.revision == revision
-    assert "blast.rows_min of collection 'default' is 52" in str(caught.value)
+    assert "blast.rows_min of collection 'default' is 52" in str(error)
     store.clock.advance(DAY_US + HOUR_US)
     assert [one.memory_id for one in store.do(COMMAND).duplicates] == ids[20:40]
     store.set(("blast.rows_min", 200))
@@ -157,11 +156,7 @@ def test_undo_brings_exact_doubles_back(store: Store) -> None:
         save(store, "the same")
     before = contents(store)
     assert len(store.do(COMMAND).duplicates) == 2
-    (operation,) = (
-        store.engine.read("default", OperationsQuery("anna", OperationFilter(), 1, ""))
-        .result(wait_s())
-        .operations
-    )
+    (operation,) = store.read(OperationsQuery("anna", OperationFilter(), 1, "")).operations
     assert (operation.kind, operation.reason) == ("CleanUpDuplicates", "exact duplicates")
     assert store.do(undo(operation.revision)).undone
     assert contents(store) == before

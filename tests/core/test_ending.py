@@ -50,7 +50,7 @@ def end(store: Store, session: str = "s", **more: Any) -> SessionEnded:
 
 
 def preview(store: Store, command: EndSession) -> SessionEnded:
-    return store.engine.preview(store.collection, command).result(wait_s())[1]
+    return store.preview(command)[1]
 
 
 def statuses(store: Store, ids: list[str]) -> list[Status]:
@@ -278,11 +278,7 @@ def test_undo_brings_everything_back(store: Store) -> None:
     ids = save(store, *ROBOT, ROBOT[0])
     before = contents(store)
     assert end(store).superseded_count == 3
-    operation = (
-        store.engine.read("default", OperationsQuery("anna", OperationFilter(), 1, ""))
-        .result(wait_s())
-        .operations[0]
-    )
+    operation = store.read(OperationsQuery("anna", OperationFilter(), 1, "")).operations[0]
     assert (operation.kind, operation.reason) == ("EndSession", "end of session")
     assert store.do(undo(operation.revision)).undone
     assert contents(store) == before

@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 
 from support.engines import HOUR_US, NOON, Store, episode, forget, remember, update
-from support.waits import wait_s
 from totonoe_core.base import errors, limits
 from totonoe_core.domain.graph import DeleteEpisode
 from totonoe_core.domain.queries import (
@@ -35,34 +34,26 @@ def made(store: Store, *args: Any, **more: Any) -> Episode:
 
 
 def read(store: Store, episode_id: str, agent: str = "anna", memories: bool = False) -> EpisodeRead:
-    return store.engine.read(store.collection, EpisodeQuery(agent, episode_id, memories)).result(
-        wait_s()
-    )
+    return store.read(EpisodeQuery(agent, episode_id, memories))
 
 
-def page(
-    store: Store,
-    *,
+def asked(
     agent: str = "anna",
     time: TimeRange = ANY_TIME,
     memory_id: str = "",
     size: int = 100,
     token: str = "",
-) -> EpisodePage:
-    found = store.engine.read(store.collection, EpisodesQuery(agent, time, memory_id, size, token))
-    return found.result(wait_s())
+) -> EpisodesQuery:
+    return EpisodesQuery(agent, time, memory_id, size, token)
+
+
+def page(store: Store, **more: Any) -> EpisodePage:
+    return store.read(asked(**more))
 
 
 def listed(store: Store, **more: Any) -> list[str]:
     """Summaries of all pages."""
-    found, token = [], ""
-    for _ in range(100):
-        answer = page(store, token=token, **more)
-        found += [one.summary for one in answer.episodes]
-        token = answer.next_page_token
-        if not token:
-            return found
-    raise AssertionError("a list that does not end")
+    return [one.summary for answer in store.pages(asked(**more)) for one in answer.episodes]
 
 
 def supersede(store: Store, *contents: str, **more: Any) -> list[str]:
@@ -77,15 +68,6 @@ def rows_of(store: Store) -> Iterator[Rows]:
     with pool.rows() as rows:
         yield rows
     pool.close()
-
-
-def refused(store: Store, command: Any) -> errors.TotonoeError:
-    """The error of a command, which changed nothing."""
-    before = store.revision
-    with pytest.raises(errors.TotonoeError) as caught:
-        store.do(command)
-    assert store.revision == before
-    return caught.value
 
 
 class TestCreate:
@@ -136,7 +118,7 @@ class TestCreate:
         "times", [{"start_us": 8, "end_us": 7}, {"end_us": NOON - 1}, {"start_us": NOON + 1}]
     )
     def test_end_before_the_beginning_is_refused(self, store: Store, times: dict[str, int]) -> None:
-        error = refused(store, episode("happened", store.save("one"), **times))
+        error = store.refused(episode("happened", store.save("one"), **times))
         assert (error.reason, error.details["field"]) == ("BAD_TIME", "episode.end_time")
 
     def test_memories_that_are_not_there_are_named(self, store: Store) -> None:
@@ -144,7 +126,7 @@ class TestCreate:
         secret = store.save("secret", private=True, agent="ben")
         store.do(forget(gone))
         for wrong in (UNKNOWN, "ext:none", secret, gone, "ext:g"):
-            error = refused(store, episode("happened", one, wrong))
+            error = store.refused(episode("happened", one, wrong))
             assert (error.reason, error.details["name"]) == ("MEMORY_NOT_FOUND", wrong)
         assert made(store, "happened", secret, agent="ben").memory_ids == (secret,)
 
@@ -170,7 +152,7 @@ class TestCreate:
         right: dict[str, Any] = {"summary": "happened", "memory_ids": (store.save("one"),)}
         draft = right | wrong
         command = episode(draft.pop("summary"), *draft.pop("memory_ids"), **draft)
-        assert refused(store, command).reason == reason
+        assert store.refused(command).reason == reason
 
     def test_operation_names_the_episode(self, store: Store) -> None:
         one = store.save("one")
@@ -206,7 +188,7 @@ class TestDelete:
         )
         assert listed(store) == []
         assert store.one(one).status is Status.ACTIVE
-        assert refused(store, DeleteEpisode("anna", found.id)).reason == "EPISODE_NOT_FOUND"
+        assert store.refused(DeleteEpisode("anna", found.id)).reason == "EPISODE_NOT_FOUND"
 
     def test_what_it_was_stays_in_the_history(self, store: Store) -> None:
         one, two = store.save("one"), store.save("two")
@@ -288,7 +270,7 @@ class TestRead:
         with pytest.raises(errors.NotFound) as caught:
             read(store, found.id, "ben")
         assert caught.value.reason == "EPISODE_NOT_FOUND"
-        assert refused(store, DeleteEpisode("ben", found.id)).reason == "EPISODE_NOT_FOUND"
+        assert store.refused(DeleteEpisode("ben", found.id)).reason == "EPISODE_NOT_FOUND"
         assert (listed(store), listed(store, agent="ben")) == (["happened"], [])
 
     def test_reading_follows_every_chain_as_the_state_does(self, store: Store) -> None:
@@ -317,9 +299,7 @@ class TestRead:
                 heads = {}
                 for one in chosen:
                     if store_sees(store, one, reader):
-                        head = store.engine.read(
-                            store.collection, GetQuery(reader, (one,), follow_superseded=True)
-                        ).result(wait_s())
+                        head = store.read(GetQuery(reader, (one,), follow_superseded=True))
                         heads[head.memories[0].id] = head.memories[0]
                 there = [one for one in heads if heads[one].status is not Status.FORGOTTEN]
                 shown = read(store, found.id, reader).episode

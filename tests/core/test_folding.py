@@ -11,7 +11,6 @@ import pytest
 
 from support.engines import Store, dismiss, remember, undo, vector_at, vector_of
 from support.likelihood import Likelihood
-from support.waits import wait_s
 from totonoe_core.base import limits
 from totonoe_core.domain.policy import DiversityPolicy
 from totonoe_core.domain.queries import AsOf, Hit, RecallMode, RecallQuery
@@ -135,7 +134,7 @@ def test_why_not_names_the_hit_that_carries_it(store: Store, likelihood: Likelih
 
     def why(name: str, **more: Any) -> Any:
         asked = WhyNotQuery(ids[name], query(**more))
-        return store.engine.read("default", asked).result(wait_s())
+        return store.read(asked)
 
     found = why("old")
     assert (found.outcome, found.standing.place, found.near_id) == (Outcome.FOLDED, 2, ids["new"])

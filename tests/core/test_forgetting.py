@@ -17,7 +17,6 @@ from support.engines import (
     undo,
     update,
 )
-from support.waits import wait_s
 from totonoe_core.base import errors, limits
 from totonoe_core.domain.filter import NO_FILTER, Filter
 from totonoe_core.domain.memories import Forget, ForgetMatching, Forgotten
@@ -25,7 +24,7 @@ from totonoe_core.domain.records import Status, TimeRange
 
 
 def meeting(store: Store, where: Filter, agent: str = "anna") -> tuple[int, Forgotten, int]:
-    found = store.engine.preview(store.collection, ForgetMatching(agent, where)).result(wait_s())
+    found = store.preview(ForgetMatching(agent, where))
     return found.revision, found.answer.forgotten, found.answer.count
 
 
@@ -43,9 +42,8 @@ def test_forget_with_the_expected_revisions_hides(store: Store) -> None:
 def test_forget_of_a_memory_that_changed_is_refused_whole(store: Store) -> None:
     one, two = store.save("one"), store.save("two")
     store.do(update(two, importance=5))
-    with pytest.raises(errors.StaleRevision) as caught:
-        store.do(expecting((one, 1), (two, 2)))
-    assert two in str(caught.value)
+    error = store.refused(expecting((one, 1), (two, 2)), errors.StaleRevision)
+    assert two in str(error)
     assert store.one(one).status is Status.ACTIVE
     assert store.revision == 3
 
@@ -67,7 +65,7 @@ def test_forget_expects_by_external_id_as_it_was_named(store: Store) -> None:
 def test_preview_is_refused_as_the_forget_would_be(store: Store) -> None:
     one = store.save("one")
     with pytest.raises(errors.StaleRevision):
-        store.engine.preview("default", expecting((one, 7))).result(wait_s())
+        store.preview(expecting((one, 7)))
 
 
 def test_filter_shows_what_it_would_hide_and_hides_nothing(store: Store) -> None:

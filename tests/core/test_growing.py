@@ -65,9 +65,7 @@ def test_a_second_one_is_the_next_version_of_the_first(store: Store, state_kind:
     assert (after.content, after.revision) == (SECOND, revision + 1)
     assert (after.created_us, after.updated_us) == (before.created_us, store.clock())
     assert len(store.list()) == 1
-    page = store.engine.read("default", HistoryQuery("anna", first.memory_id, 10, "")).result(
-        wait_s()
-    )
+    page = store.read(HistoryQuery("anna", first.memory_id, 10, ""))
     assert [one.memory.content for one in page.versions] == [SECOND, FIRST]
     assert store.do(undo(store.revision)).undone
     back = store.one(first.memory_id)
@@ -258,9 +256,7 @@ def test_the_same_operation_id_grows_once_and_of_many_at_once_one_is_left(store:
     requests = [("", [remember(text, state_kind=SUMMARY)]) for text in texts]
     found = [one.result(wait_s()) for one in store.engine.apply_all("default", requests)]
     assert {one.results[0].grown_id for one in found} == {first}
-    versions = (
-        store.engine.read("default", HistoryQuery("anna", first, 100, "")).result(wait_s()).versions
-    )
+    versions = store.read(HistoryQuery("anna", first, 100, "")).versions
     assert [one.memory.content for one in versions] == [*reversed(texts), SECOND, FIRST]
     store.reopen()
     (live,) = store.list()

@@ -22,7 +22,6 @@ from support.engines import (
     update,
 )
 from support.timelines import AGENTS, Timeline, bare
-from support.waits import wait_s
 from totonoe_core.base import errors, limits
 from totonoe_core.domain.graph import CreateEpisode, DeleteEpisode
 from totonoe_core.domain.queries import (
@@ -52,23 +51,16 @@ def timeline(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
 def page(
     store: Store, memory_id: str, agent: str = "anna", size: int = 1000, token: str = ""
 ) -> HistoryPage:
-    return store.engine.read(store.collection, HistoryQuery(agent, memory_id, size, token)).result(
-        wait_s()
-    )
+    return store.read(HistoryQuery(agent, memory_id, size, token))
 
 
 def versions(store: Store, memory_id: str, agent: str = "anna", size: int = 1000) -> list[Version]:
     """All pages of a History."""
     found: list[Version] = []
-    token = ""
-    for _ in range(1000):
-        one = page(store, memory_id, agent, size, token)
+    for one in store.pages(HistoryQuery(agent, memory_id, size)):
         assert len(one.versions) <= size
         found += one.versions
-        token = one.next_page_token
-        if not token:
-            return found
-    raise AssertionError("a History that does not end")
+    return found
 
 
 def operations(
@@ -76,17 +68,10 @@ def operations(
 ) -> list[OperationInfo]:
     """All pages of a ListOperations."""
     found: list[OperationInfo] = []
-    token = ""
-    for _ in range(1000):
-        one: OperationPage = store.engine.read(
-            store.collection, OperationsQuery(agent, OperationFilter(**conditions), size, token)
-        ).result(wait_s())
+    for one in store.pages(OperationsQuery(agent, OperationFilter(**conditions), size)):
         assert len(one.operations) <= size
         found += one.operations
-        token = one.next_page_token
-        if not token:
-            return found
-    raise AssertionError("a ListOperations that does not end")
+    return found
 
 
 def kinds(found: list[OperationInfo]) -> list[str]:
@@ -308,15 +293,8 @@ def test_operations_go_on_where_enough_was_looked_at(
         for number in range(9):
             store.save(f"pump {number}")
         where = OperationFilter(agent_ids=("ben",))
-        pages = []
-        token = ""
-        while token or not pages:
-            one = store.engine.read("default", OperationsQuery("anna", where, 10, token)).result(
-                wait_s()
-            )
-            pages.append([x.revision for x in one.operations])
-            token = one.next_page_token
-        assert pages == [[], [], [1]]
+        pages = store.pages(OperationsQuery("anna", where, 10))
+        assert [[x.revision for x in one.operations] for one in pages] == [[], [], [1]]
 
 
 def test_page_reads_no_more_operations_than_it_shows_and_one(
@@ -334,7 +312,7 @@ def test_page_reads_no_more_operations_than_it_shows_and_one(
             store.save(f"pump {number}")
         monkeypatch.setattr(_Reading, "info", counted)
         query = OperationsQuery("anna", OperationFilter(), 2, "")
-        found = store.engine.read("default", query).result(wait_s())
+        found = store.read(query)
         assert [one.revision for one in found.operations] == [9, 8]
         assert read == [9, 8, 7]
 
@@ -348,9 +326,7 @@ def test_tokens_stay_good_while_others_write_and_only_for_their_question(tmp_pat
         where = OperationFilter()
 
         def listed(token: str, where: OperationFilter = where) -> OperationPage:
-            return store.engine.read("default", OperationsQuery("anna", where, 4, token)).result(
-                wait_s()
-            )
+            return store.read(OperationsQuery("anna", where, 4, token))
 
         first, operations_first = page(store, one, size=2), listed("")
         store.do(update(one, content="later"))
@@ -397,9 +373,7 @@ def test_ids_of_an_operation_are_cut_at_their_limit(
     with opened(tmp_path) as store:
         for _ in range(3):
             store.apply(*(remember(f"text {number}", force=True) for number in range(3)))
-        one = store.engine.read(
-            "default", OperationsQuery("anna", OperationFilter(), 9, "")
-        ).result(wait_s())
+        one = store.read(OperationsQuery("anna", OperationFilter(), 9, ""))
         assert [len(x.memory_ids) for x in one.operations] == [2, 2]
         assert one.next_page_token
         assert len(operations(store)) == 3

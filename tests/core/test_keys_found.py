@@ -9,7 +9,7 @@ import pytest
 
 from support.engines import InProcessEmbedding, Store, opened, undo, update
 from support.reembedding import reembed, restarted, running, settle, state_of
-from support.waits import wait_s, wait_until
+from support.waits import wait_until
 from totonoe_core.base import limits
 from totonoe_core.base.errors import Precondition, Unavailable
 from totonoe_core.domain.memories import Purge, Update
@@ -66,7 +66,7 @@ def test_why_not_lacks_no_word_that_the_key_has(tmp_path: Path) -> None:
     with opened(tmp_path) as store:
         memory_id = store.save("Espresso", key=TypedKey("user", "favourite drink"))
         recall = RecallQuery("anna", "favourite cup of the user", mode=RecallMode.LEXICAL)
-        told = store.engine.read(store.collection, WhyNotQuery(memory_id, recall)).result(wait_s())
+        told = store.read(WhyNotQuery(memory_id, recall))
         assert told.standing.missing_words == ("cup",)
 
 
@@ -196,6 +196,6 @@ def test_why_not_counts_the_key_as_recall_does(tmp_path: Path) -> None:
         memory_id = store.save("Espresso", text_only=True, key=DRINK)
         store.save("The printer is out of toner.", text_only=True)
         recall = RecallQuery("anna", "user favourite drink", k=1, mode=RecallMode.VECTOR)
-        told = store.engine.read(store.collection, WhyNotQuery(memory_id, recall)).result(wait_s())
+        told = store.read(WhyNotQuery(memory_id, recall))
         assert (told.standing.place, told.standing.vector.rank) == (1, 1)
         assert told.standing.vector.similarity == pytest.approx(1.0)

@@ -19,7 +19,7 @@ from support.engines import (
     vector_of,
 )
 from support.judges import ScriptedJudge, by_the_judge_alone, service
-from support.waits import wait_s, wait_until
+from support.waits import wait_until
 from totonoe_core.base import limits
 from totonoe_core.base.errors import NotFound
 from totonoe_core.domain.collections import CollectionInfo
@@ -54,11 +54,6 @@ def store(tmp_path: Path, judge: ScriptedJudge) -> Iterator[Store]:
         yield opened_store
 
 
-def info(store: Store) -> CollectionInfo:
-    found: CollectionInfo = store.engine.get_collection(store.collection).result(wait_s())
-    return found
-
-
 def pairs(store: Store) -> list[tuple[str, str]]:
     """Ids of the texts, each beside its own pair, saved without asking anybody."""
     found = []
@@ -71,15 +66,15 @@ def pairs(store: Store) -> list[tuple[str, str]]:
 
 def moved(store: Store) -> CollectionInfo:
     """The settings once answers have moved a bound."""
-    wait_until(lambda: info(store).learned is not None)
-    return info(store)
+    wait_until(lambda: store.info().learned is not None)
+    return store.info()
 
 
 def test_answers_move_bounds_with_a_reason_and_can_be_taken_back(
     store: Store, judge: ScriptedJudge
 ) -> None:
     for one, other in pairs(store):
-        assert info(store).learned is None
+        assert store.info().learned is None
         store.do(dismiss(one, other))
     found = moved(store)
     learned = found.learned
@@ -90,11 +85,11 @@ def test_answers_move_bounds_with_a_reason_and_can_be_taken_back(
     assert (learned.answer_count, learned.same_count) == (5, 0)
     assert len(judge.pairs) == 5, "each pair once"
     query = OperationsQuery("anna", OperationFilter(), page_size=1)
-    (operation,) = store.engine.read(store.collection, query).result(wait_s()).operations
+    (operation,) = store.read(query).operations
     assert (operation.kind, operation.agent_id) == ("UpdateCollection", "")
     assert operation.reason == "learned from 5 answers, 0 of them same"
     assert store.do(undo(operation.revision)).collection is not None
-    back = info(store)
+    back = store.info()
     assert (back.guard.likely_from, back.learned) == (LIKELY_FROM, None)
 
 
@@ -107,7 +102,7 @@ def test_merges_are_answers_and_what_was_learned_outlives_a_restart(store: Store
     assert before.learned is not None
     assert (before.learned.answer_count, before.learned.same_count) == (5, 1)
     store.reopen()
-    after = info(store)
+    after = store.info()
     assert (after.guard, after.learned) == (before.guard, before.learned)
 
 
@@ -118,7 +113,7 @@ def test_bound_that_is_set_by_hand_stays_and_the_record_goes_with_the_learned_on
         store.do(dismiss(*pair))
     moved(store)
     store.do(change(("guard.likely_from", 0.5)))
-    found = info(store)
+    found = store.info()
     assert (found.guard.likely_from, found.learned) == (0.5, None)
 
 
@@ -128,7 +123,7 @@ def test_frozen_guard_reads_no_answers(store: Store, judge: ScriptedJudge) -> No
         store.do(dismiss(*pair))
     store.save("What comes after the last answer")
     assert not judge.pairs
-    assert info(store).learned is None
+    assert store.info().learned is None
 
 
 def test_answers_that_are_replayed_or_refused_do_not_count(
@@ -149,5 +144,5 @@ def test_private_memories_are_not_learned_from(store: Store, judge: ScriptedJudg
         ids = [store.save(text, private=True, force=True) for text in (one, other)]
         store.do(dismiss(*ids))
     store.save("What comes after the last answer")
-    assert info(store).learned is None
+    assert store.info().learned is None
     assert not judge.pairs

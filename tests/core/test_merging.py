@@ -55,10 +55,9 @@ def store(store: Store) -> Store:
 def refused(store: Store, command: Any, kind: type[errors.TotonoeError]) -> errors.TotonoeError:
     """The error of a command, which must change nothing."""
     before, memories = store.revision, store.list()
-    with pytest.raises(kind) as caught:
-        store.apply(command)
+    error = store.refused(command, kind)
     assert (store.revision, store.list()) == (before, memories)
-    return caught.value
+    return error
 
 
 def links_of(store: Store, memory_id: str, agent: str = "anna") -> set[tuple[str, LinkType, float]]:
@@ -81,9 +80,7 @@ def state_of(store: Store) -> Any:
 
 def head(store: Store, memory_id: str, agent: str = "anna") -> str:
     """Id of the memory that stands in the place of one."""
-    found = store.engine.read(
-        "default", GetQuery(agent, (memory_id,), follow_superseded=True)
-    ).result(wait_s())
+    found = store.read(GetQuery(agent, (memory_id,), follow_superseded=True))
     return found.memories[0].id
 
 
@@ -582,7 +579,7 @@ class TestHistory:
         store.do(link(one, friend))
         before, revision = contents(store), store.revision
         command = merge(keep, one, content=content)
-        planned: Merged = store.engine.preview(store.collection, command).result(wait_s()).answer
+        planned: Merged = store.preview(command).answer
         assert (contents(store), store.revision) == (before, revision)
         done: Merged = store.do(command)
         assert planned.lost == done.lost
@@ -602,7 +599,7 @@ class TestHistory:
                 store.save(text, text_only=True) for text in ("The cat sleeps", "The dog barks")
             )
             command = merge(keep, one, content="The cat sleeps at noon", text_only=True)
-            planned = store.engine.preview(store.collection, command).result(wait_s()).answer
+            planned = store.preview(command).answer
             assert planned.memory.content == "The cat sleeps at noon"
             assert [lost.text for lost in planned.lost] == ["The dog barks"]
 

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from support.engines import DAY_US, NOON, Store, opened, update, vector_at, vector_of
-from support.waits import wait_s
 from totonoe_core.base import errors
 from totonoe_core.domain.queries import ClustersQuery, NearCluster, NearGroups, NearQuery
 from totonoe_core.domain.records import Kind, StateKind, TimeRange, Verdict
@@ -36,14 +35,14 @@ def near(store: Store, text: str, base: str = "tea", cosine: float = 0.98, **fie
 
 
 def groups(store: Store, agent: str = "anna", **more: Any) -> NearGroups:
-    return store.engine.read("default", NearQuery(agent, **more)).result(wait_s())
+    return store.read(NearQuery(agent, **more))
 
 
 def clusters(store: Store, agent: str = "anna", **more: Any) -> list[NearCluster]:
     return [
         cluster
         for group in groups(store, agent, **more).groups
-        for cluster in store.engine.read("default", ClustersQuery(agent, group)).result(wait_s())
+        for cluster in store.read(ClustersQuery(agent, group))
     ]
 
 
@@ -116,7 +115,7 @@ def test_private_states_are_their_agents_alone_and_never_beside_public_ones(stor
     assert clusters(store, "bert") == []
     group = groups(store).groups[0]
     # Rows by themselves open nothing.
-    assert store.engine.read("default", ClustersQuery("bert", group)).result(wait_s()) == ()
+    assert store.read(ClustersQuery("bert", group)) == ()
     more = near(store, "Public too: tea, Anna, kitchen.")
     assert {frozenset(one) for one in members(clusters(store, "bert"))} <= {
         frozenset({public, more})

@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from support.engines import Store, forget, link, remember, update
-from support.waits import wait_s
 from totonoe_core.base import errors, limits
 from totonoe_core.domain.queries import Neighborhood, NeighborsQuery
 from totonoe_core.domain.records import Link, LinkType, Status, TypedKey
@@ -202,7 +201,7 @@ def store(store: Store) -> Store:
 
 def near(store: Store, *ids: str, agent: str = "anna", **more: Any) -> Neighborhood:
     query = NeighborsQuery(agent, ids, **more)
-    return store.engine.read(store.collection, query).result(wait_s())
+    return store.read(query)
 
 
 def shape(found: Neighborhood) -> list[tuple[str, int, float, str]]:

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from support.engines import opened
-from support.waits import wait_s
 from totonoe_core.domain.filter import Comparison, Filter, Operator
 from totonoe_core.domain.memories import Purge
 from totonoe_core.domain.queries import NamespacesQuery
@@ -94,7 +93,7 @@ def test_index_of_a_checkpoint_answers_as_before(
             return [one.fields.attributes["a"]["b"] for one in store.list(where=where)]
 
         def namespaces() -> list[tuple[tuple[str, ...], int]]:
-            page = store.engine.read("default", NamespacesQuery("anna")).result(wait_s())
+            page = store.read(NamespacesQuery("anna"))
             return [(one.names, one.memory_count) for one in page.namespaces]
 
         before = found(), namespaces()

@@ -141,7 +141,7 @@ def test_write_that_waits_for_the_embedder_keeps_it_open(tmp_path: Path, ticks: 
     embedding = HeldEmbedding()
     with opened(tmp_path, embedding=embedding, collection_idle_s=IDLE_S, monotonic=ticks) as store:
         saving = store.engine.apply("default", "", [remember("text", text_only=True)])
-        store.engine.get_collection("default").result(wait_s())
+        store.info()
         for _ in range(2):
             store.stats()  # answered before the writes of its batch are looked at
         sweep(store, ticks, 10 * IDLE_S)
@@ -429,9 +429,7 @@ def test_deletion_waits_for_calls_and_ends_those_that_wait_themselves(tmp_path: 
         embedding.release()
         saved = saving.result(wait_s()).results[0].memory_id
         assert deleting.result(wait_s())[0] == 0
-        store.engine.restore_collection(
-            "shop", "", target_operation_id="gone", agent_id="anna"
-        ).result(wait_s())
+        store.restore_collection("shop", "gone")
         assert store.one(saved).content == "text"
 
 
@@ -476,9 +474,7 @@ def test_calls_beside_deletions_end_or_find_nothing(store: Store) -> None:
         calls: list[Future[int]] = [pool.submit(call) for _ in range(3)]
         for number in range(6):
             if number % 2:
-                store.engine.restore_collection(
-                    "shop", "", target_operation_id=str(number - 1), agent_id="anna"
-                ).result(wait_s())
+                store.restore_collection("shop", str(number - 1))
             else:
                 create(store, "shop")
             wait(calls, 0.02)

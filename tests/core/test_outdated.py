@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from support.engines import Store, forget, merge, remember, undo, vector_at, vector_of
-from support.waits import wait_s
 from totonoe_core.base import limits
 from totonoe_core.domain.memories import Remember, Remembered
 from totonoe_core.domain.policy import Action
@@ -49,7 +48,7 @@ def links(store: Store, memory_id: str) -> set[tuple[str, LinkType]]:
 
 def recalled(store: Store, text: str) -> list[str]:
     query = RecallQuery("anna", text, vector=BASE.astype("<f4").tobytes())
-    answer = store.engine.read(store.collection, query).result(wait_s())
+    answer = store.read(query)
     return [hit.memory.content for hit in answer.hits]
 
 

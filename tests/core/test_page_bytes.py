@@ -9,7 +9,6 @@ import pytest
 
 from support.engines import Store, remember, update, vector_at, vector_of
 from support.likelihood import Likelihood
-from support.waits import wait_s
 from totonoe_core.base import limits
 from totonoe_core.domain.graph import CreateEpisode
 from totonoe_core.domain.queries import (
@@ -37,7 +36,7 @@ def pages(store: Store, query: Any, rows: str) -> list[list[Any]]:
     """Return the rows of all pages, page by page."""
     found: list[list[Any]] = []
     for _ in range(50):
-        answer = store.engine.read("default", query).result(wait_s())
+        answer = store.read(query)
         found.append(list(getattr(answer, rows)))
         if not answer.next_page_token:
             return found

@@ -199,9 +199,7 @@ def test_moment_is_a_revision_or_a_time(tmp_path: Path) -> None:
         for early in (AsOf(time_us=NOON - 1), AsOf(time_us=-(2**62)), AsOf(0)):
             with pytest.raises(errors.NotFound):
                 text(early)
-            listed = store.engine.read(
-                "default", ListQuery("anna", Filter(), 10, "", as_of=early)
-            ).result(wait_s())
+            listed = store.read(ListQuery("anna", Filter(), 10, "", as_of=early))
             assert (listed.memories, listed.as_of_revision, listed.revision) == ((), 0, 2)
             assert store.recall(RecallQuery("anna", "pump", as_of=early)).hits == ()
         with pytest.raises(errors.OutOfRange) as later:
@@ -332,9 +330,7 @@ def test_page_token_of_the_past_holds_the_moment_of_its_first_page(tmp_path: Pat
         ids = [store.save(f"text {number}") for number in range(4)]
 
         def page(token: str, where: Filter = EVERY_STATUS, as_of: AsOf = future) -> Any:
-            return store.engine.read(
-                "default", ListQuery("anna", where, 2, token, as_of=as_of)
-            ).result(wait_s())
+            return store.read(ListQuery("anna", where, 2, token, as_of=as_of))
 
         first = page("")
         store.do(forget(ids[3]))
@@ -343,7 +339,7 @@ def test_page_token_of_the_past_holds_the_moment_of_its_first_page(tmp_path: Pat
         assert [m.id for m in (*first.memories, *second.memories)] == ids
         assert second.memories[1].status is Status.ACTIVE
         assert (second.as_of_revision, second.revision, second.next_page_token) == (4, 6, "")
-        live = store.engine.read("default", ListQuery("anna", EVERY_STATUS, 2, "")).result(wait_s())
+        live = store.read(ListQuery("anna", EVERY_STATUS, 2, ""))
         for token, where, as_of in (
             (first.next_page_token, Filter(), future),
             (first.next_page_token, EVERY_STATUS, AsOf(4)),

@@ -394,9 +394,7 @@ def test_deletion_that_is_taken_back_elsewhere_is_taken_back_here(
     _, _, operation_id, _ = daemon.engine.delete_collection(
         "shop", "op-delete", agent_id="anna"
     ).result(wait_s())
-    other.engine.restore_collection(
-        "shop", "", target_operation_id=operation_id, agent_id="anna"
-    ).result(wait_s())
+    other.restore_collection("shop", operation_id)
     wait_until(lambda: contents_of(daemon) == ["the shop opens at nine"])
     assert daemon.save("the shop closes at six")
 

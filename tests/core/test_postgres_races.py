@@ -41,7 +41,6 @@ Opened = list[Store]
 
 
 def same_text(number: int, _: int) -> Remember:
-    """The same text."""
     return remember(f"the heating of round {number} is set to 21 degrees")
 
 

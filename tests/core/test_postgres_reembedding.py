@@ -338,7 +338,7 @@ def test_two_daemons_that_are_asked_do_it_once_and_both_say_so(tmp_path: Path, u
         settle(one)
         settle(other)
         query = OperationsQuery("anna", OperationFilter(kinds=("Reembed",)), 10, "")
-        page = one.engine.read("default", query).result(wait_s())
+        page = one.read(query)
         assert len(page.operations) == 1
         assert_right([one, other])
 

@@ -143,9 +143,7 @@ def test_replaced_collection_is_the_restored_one_at_all_daemons_and_undone_at_an
     assert restore(one, made, "default", token, "op-restore").restored
     wait_until(lambda: texts(other) == ["the pump is hot"])
     other.save("the hose is long")
-    other.engine.restore_collection(
-        "default", "", target_operation_id="op-restore", agent_id="anna"
-    ).result(wait_s())
+    other.restore_collection("default", "op-restore")
     wait_until(lambda: texts(one) == ["the pump is hot", "the valve is cold"])
 
 

@@ -292,7 +292,7 @@ def test_preview_tells_what_purge_then_does_and_changes_nothing(store: Store) ->
     store.do(update(one, importance=5))
     with_episode(store, one, revision=store.revision)
     command = purge(one, "mem_00000000000000aa")
-    revision, preview = store.engine.preview("default", command).result(wait_s())
+    revision, preview = store.preview(command)
     assert (revision, store.one(one).content) == (3, CHANGED)
     assert preview == Purged((one,), ("mem_00000000000000aa",), 2, 0, 1)
     assert store.do(command) == preview
@@ -337,7 +337,7 @@ def test_a_kept_unlink_says_no_note_whichever_end_is_purged(
     assert other.results[0].removed[0].note == NOTE
     store.do(link(*ends, note=NOTE))
     store.apply(asked, operation_id="op-1")
-    preview = store.engine.preview("default", purge(one)).result(wait_s())[1]
+    preview = store.preview(purge(one))[1]
     assert store.do(purge(one)).reply_count == preview.reply_count == 2
     removed = store.apply(asked, operation_id="op-1").results[0].removed
     assert [(len(item.target_id), item.note) for item in removed] == [(20, "")]
@@ -421,19 +421,15 @@ def test_the_chain_goes_around_what_is_purged(store: Store) -> None:
     store.do(purge(ids[1], ids[2]))
     first = store.one(ids[0])
     assert (first.status, first.superseded_by) == (Status.SUPERSEDED, ids[3])
-    found = store.engine.read(
-        "default", GetQuery("anna", (ids[0],), follow_superseded=True)
-    ).result(wait_s())
+    found = store.read(GetQuery("anna", (ids[0],), follow_superseded=True))
     assert [memory.id for memory in found.memories] == [ids[3]]
     store.do(purge(ids[3]))
     # Its chain ends there, and nothing names what is gone: no read, no history, no kept answer.
     assert store.one(ids[0]).superseded_by == ""
     assert store.list()[0].superseded_by == ""
-    page = store.engine.read("default", HistoryQuery("anna", ids[0])).result(wait_s())
+    page = store.read(HistoryQuery("anna", ids[0]))
     assert {one.memory.superseded_by for one in page.versions if one.memory} == {""}
-    found = store.engine.read(
-        "default", GetQuery("anna", (ids[0],), follow_superseded=True)
-    ).result(wait_s())
+    found = store.read(GetQuery("anna", (ids[0],), follow_superseded=True))
     assert [memory.id for memory in found.memories] == [ids[0]]
 
 
@@ -637,7 +633,7 @@ def test_retention_is_off_unless_it_is_set(store: Store) -> None:
 
 def test_retention_is_a_setting_with_a_range(store: Store) -> None:
     store.set(("retention.purge_forgotten_days", 30.0))
-    info = store.engine.get_collection("default").result(wait_s())
+    info = store.info()
     assert info.retention == RetentionPolicy(30.0)
     for value in (-1.0, 36501.0):
         with pytest.raises(errors.InvalidArgument):
@@ -645,7 +641,7 @@ def test_retention_is_a_setting_with_a_range(store: Store) -> None:
     with pytest.raises(errors.InvalidArgument):
         store.set(("retention.other", 1.0))
     store.set(("retention.purge_forgotten_days", None))
-    info = store.engine.get_collection("default").result(wait_s())
+    info = store.info()
     assert info.retention == RetentionPolicy()
 
 

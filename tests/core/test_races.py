@@ -153,9 +153,7 @@ def test_episode_against_forget(store: Store, race: Callable[..., Answers]) -> N
         for place in won(answers, errors.NotFound)[:-1]:
             assert answers[place].revision < first
             made_id = answers[place].results[0].episode.id
-            read = store.engine.read("default", EpisodeQuery("anna", made_id, False)).result(
-                wait_s()
-            )
+            read = store.read(EpisodeQuery("anna", made_id, False))
             assert (read.episode.memory_ids, read.episode.gone_count) == (ids[1:], 1)
 
 

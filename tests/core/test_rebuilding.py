@@ -20,7 +20,6 @@ NAMES = ["attic", "barn", "default"]
 
 
 def texts(store: Store) -> dict[str, set[str]]:
-    """Texts by collection."""
     found = {}
     for one in store.engine.list_collections(100, "").result(wait_s()).collections:
         assert not one.fault

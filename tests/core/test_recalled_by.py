@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from support.engines import Store, opened, update, vector_of
-from support.waits import wait_s
 from totonoe_core.base import limits
 from totonoe_core.domain.consolidate import ReplayEvents
 from totonoe_core.domain.queries import HistoryPage, HistoryQuery, Recaller, RecallQuery
@@ -34,7 +33,7 @@ def history(
     store: Store, memory_id: str, agent: str = "anna", *, names: bool = True, token: str = ""
 ) -> HistoryPage:
     query = HistoryQuery(agent, memory_id, 1, token, names_others=names)
-    return store.engine.read("default", query).result(wait_s())
+    return store.read(query)
 
 
 def test_recallers_are_counted_the_latest_first(store: Store) -> None:

@@ -92,7 +92,7 @@ def test_collection_gets_the_model_that_runs(store: Store) -> None:
     assert (done.before.name, done.after.name) == LEFT_RIGHT
     assert (done.memory_count, done.embedded_count) == (12, 12)
     assert store.revision == before + 1
-    assert store.engine.get_collection("default").result(wait_s()).model == right.identity
+    assert store.info().model == right.identity
     assert_unmixed(store, LEFT_RIGHT)
     assert_complete(store, right)
     found = recalled(store, TEXTS[5], mode=RecallMode.VECTOR)
@@ -274,7 +274,7 @@ class TestMeanwhile:
         restarted(store, right)
         state_of(store)
         settle(store)
-        assert store.engine.get_collection("default").result(wait_s()).model == right.identity
+        assert store.info().model == right.identity
         assert_complete(store, right)
 
     def test_another_model_waits_for_a_cancel(self, store: Store, held: HeldEmbedding) -> None:
@@ -391,15 +391,15 @@ class TestBackAndForth:
         store.set(("guard.judged_from", 0.5), ("guard.exact", False))
         restarted(store, running("right"))
         assert reembed(store).thresholds_reset
-        guard = store.engine.get_collection("default").result(wait_s()).guard
+        guard = store.info().guard
         assert (guard.judged_from, guard.exact) == (0.75, False)
         store.set(("guard.judged_from", 0.6))
         restarted(store, running("left"))
         reembed(store)
-        assert store.engine.get_collection("default").result(wait_s()).guard.judged_from == 0.5
+        assert store.info().guard.judged_from == 0.5
         restarted(store, running("right"))
         reembed(store)
-        assert store.engine.get_collection("default").result(wait_s()).guard.judged_from == 0.6
+        assert store.info().guard.judged_from == 0.6
 
     def test_undo_of_what_was_done_before_embeds_the_text_anew(self, store: Store) -> None:
         ids = filled(store, 4)
@@ -410,7 +410,7 @@ class TestBackAndForth:
         right = running("right")
         restarted(store, right)
         reembed(store)
-        preview = store.engine.preview("default", undo(changed)).result(wait_s())[1]
+        preview = store.preview(undo(changed))[1]
         assert preview.undone
         store.do(undo(changed))
         store.do(undo(forgotten))

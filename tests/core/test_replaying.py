@@ -106,9 +106,7 @@ def test_replay_is_one_operation_that_undo_takes_back(store: Store) -> None:
     for _ in range(2):
         recalled(store, "one", "two")
     found = replayed(store)
-    page = store.engine.read("default", OperationsQuery("anna", OperationFilter(), 1, "")).result(
-        wait_s()
-    )
+    page = store.read(OperationsQuery("anna", OperationFilter(), 1, ""))
     (operation,) = page.operations
     assert (operation.kind, operation.revision) == ("Consolidate", found.revision)
     assert operation.reason == "consolidate: recalled together"
@@ -224,7 +222,7 @@ def test_replay_links_private_memories_of_one_agent_and_tells_nobody_else(store:
     assert coactivated(store, a) == {b: 0.1}
     where = OperationFilter(kinds=("Consolidate",))
     for agent, count in (("anna", 1), ("bert", 0)):
-        page = store.engine.read("default", OperationsQuery(agent, where, 10, "")).result(wait_s())
+        page = store.read(OperationsQuery(agent, where, 10, ""))
         assert len(page.operations) == count
 
 

@@ -19,7 +19,6 @@ from support.engines import (
     vector_of,
 )
 from support.likelihood import Likelihood
-from support.waits import wait_s
 from totonoe_core.base.errors import InvalidArgument, NotFound, Precondition, StaleRevision
 from totonoe_core.domain.questions import Answer, QuestionPage, QuestionsQuery, Resolve, Resolved
 from totonoe_core.domain.records import Status
@@ -42,20 +41,13 @@ def save(store: Store, text: str, **more: Any) -> str:
 
 
 def asked(store: Store, agent: str = "anna", **more: Any) -> QuestionPage:
-    """A page of questions."""
-    return store.engine.read("default", QuestionsQuery(agent, **more)).result(wait_s())
+    return store.read(QuestionsQuery(agent, **more))
 
 
 def pairs(store: Store, agent: str = "anna", **more: Any) -> list[tuple[str, str]]:
     """The texts of all open questions, page by page."""
-    found: list[tuple[str, str]] = []
-    token = ""
-    while True:
-        page = asked(store, agent, page_token=token, **more)
-        found += [(one.a.content, one.b.content) for one in page.questions]
-        token = page.next_page_token
-        if not token:
-            return found
+    pages = store.pages(QuestionsQuery(agent, **more))
+    return [(one.a.content, one.b.content) for page in pages for one in page.questions]
 
 
 def resolve(one: str, other: str, answer: Answer, **more: Any) -> Resolve:
@@ -156,7 +148,7 @@ def test_dry_run_answers_as_the_resolve_and_changes_nothing(store: Store, answer
     one, other = save(store, BACKUP), save(store, NIGHTLY)
     before, revision = contents(store), store.revision
     command = resolve(one, other, answer)
-    planned: Resolved = store.engine.preview(store.collection, command).result(wait_s()).answer
+    planned: Resolved = store.preview(command).answer
     assert (contents(store), store.revision) == (before, revision)
     done: Resolved = store.do(command)
     assert planned.memory.id == done.memory.id

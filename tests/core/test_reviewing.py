@@ -23,7 +23,6 @@ from support.engines import (
     vector_at,
     vector_of,
 )
-from support.waits import wait_s
 from totonoe_core.base.errors import InvalidArgument, NotFound, Precondition, StaleRevision
 from totonoe_core.domain.cleanup import CleanUpDuplicates, Decay
 from totonoe_core.domain.filter import NO_FILTER, Filter
@@ -82,7 +81,7 @@ def found(store: Store, where: Filter = NO_FILTER) -> set[str]:
 
 
 def listed(store: Store, agent: str = "anna", **more: Any) -> QuestionPage:
-    return store.engine.read("default", QuestionsQuery(agent, **more)).result(wait_s())
+    return store.read(QuestionsQuery(agent, **more))
 
 
 def status(store: Store, memory_id: str) -> Status:
@@ -155,9 +154,8 @@ def test_text_that_waits_replaces_nothing(store: Store) -> None:
     review(store, told, ReviewAnswer.CONFIRM)
     waiting(store, OTHER_PORT, key=key)
     assert status(store, told) is Status.ACTIVE
-    with pytest.raises(InvalidArgument) as caught:
-        store.do(replace(saving("Port 1."), supersede_ids=(told,)))
-    assert (caught.value.reason, caught.value.details["field"]) == ("REVIEW_FIRST", "supersede_ids")
+    error = store.refused(replace(saving("Port 1."), supersede_ids=(told,)), InvalidArgument)
+    assert (error.reason, error.details["field"]) == ("REVIEW_FIRST", "supersede_ids")
 
 
 def test_confirmed_memory_is_one_like_others(store: Store) -> None:
@@ -171,7 +169,7 @@ def test_confirmed_memory_is_one_like_others(store: Store) -> None:
         assert not store.do(saving(PORT, Source.AGENT)).saved, "it refuses a repeat now"
         store.reopen()
     query = OperationsQuery("anna", OperationFilter(memory_id=page), 1, "")
-    (operation,) = store.engine.read("default", query).result(wait_s()).operations
+    (operation,) = store.read(query).operations
     assert (operation.kind, operation.reason) == ("Review", "checked")
 
 

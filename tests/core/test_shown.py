@@ -21,7 +21,6 @@ from support.engines import (
     vector_of,
 )
 from support.likelihood import Likelihood
-from support.waits import wait_s
 from totonoe_core.base.errors import InvalidArgument, Precondition
 from totonoe_core.domain.memories import Checked, Purge, Remembered
 from totonoe_core.domain.policy import LIKELY_FROM, PRESETS, SHOWN_FROM, Action, Preset
@@ -55,7 +54,7 @@ def nearest(answer: Remembered) -> SimilarMemory:
 
 
 def questions(store: Store, agent: str = "anna") -> int:
-    page = store.engine.read("default", QuestionsQuery(agent)).result(wait_s())
+    page = store.read(QuestionsQuery(agent))
     return len(page.questions)
 
 
@@ -303,7 +302,7 @@ def test_memory_that_is_gone_since_is_named_by_resolve(store: Store, pair: tuple
 
 
 def guard(store: Store) -> Any:
-    return store.engine.get_collection("default").result(wait_s()).guard
+    return store.info().guard
 
 
 def test_presets_of_others_show_nothing() -> None:

@@ -238,9 +238,7 @@ def test_snapshot_while_many_write_is_a_prefix_of_the_history(
         upto = [row for row in source["operation"] if row[0] <= snapshot.revision]
         assert there["operation"] == upto
         assert [row[0] for row in sorted(upto)] == list(range(1, snapshot.revision + 1))
-    then = store.engine.read(
-        store.collection, ListQuery("anna", EVERY_STATUS, 1000, "", as_of=AsOf(snapshot.revision))
-    ).result(wait_s())
+    then = store.read(ListQuery("anna", EVERY_STATUS, 1000, "", as_of=AsOf(snapshot.revision)))
     now = store.engine.read("other", ListQuery("anna", EVERY_STATUS, 1000, "")).result(wait_s())
     plainly = [[replace(one, links=()) for one in page.memories] for page in (then, now)]
     assert plainly[0] == plainly[1]
@@ -457,9 +455,7 @@ def test_restore_over_is_undone_and_done_again(store: Store) -> None:
     store.save("in the restored one")
 
     def undo(target: str, operation_id: str) -> Any:
-        return store.engine.restore_collection(
-            store.collection, operation_id, target_operation_id=target, agent_id="anna"
-        ).result(wait_s())
+        return store.restore_collection(store.collection, target, operation_id=operation_id)
 
     info, operation_id, replayed = undo("op-restore", "op-undo")
     assert (info.revision, operation_id, replayed) == (done.replaced_revision, "op-undo", False)
@@ -478,14 +474,10 @@ def test_restore_into_a_new_name_is_undone(store: Store) -> None:
     filled(store, 3)
     snapshot = create(store)
     restore(store, snapshot, "other", operation_id="op-restore")
-    store.engine.restore_collection(
-        "other", "op-undo", target_operation_id="op-restore", agent_id="anna"
-    ).result(wait_s())
+    store.restore_collection("other", "op-restore", operation_id="op-undo")
     with pytest.raises(NotFound):
         texts_of(store, "other")
-    store.engine.restore_collection(
-        "other", "", target_operation_id="op-undo", agent_id="anna"
-    ).result(wait_s())
+    store.restore_collection("other", "op-undo")
     assert len(texts_of(store, "other")) == 3
 
 
@@ -645,9 +637,7 @@ def test_purge_reaches_what_was_replaced(store: Store) -> None:
     restore(store, snapshot, store.collection, token, "op-restore")
     purge(store, secret)
     about(store, [secret], SnapshotUse.DELETE)
-    store.engine.restore_collection(
-        store.collection, "", target_operation_id="op-restore", agent_id="anna"
-    ).result(wait_s())
+    store.restore_collection(store.collection, "op-restore")
     assert len(store.list()) == 5
     store.close()
     assert not kept(store, "", "Zanzibar")

@@ -20,7 +20,6 @@ from support.engines import (
     vector_at,
     vector_of,
 )
-from support.waits import wait_s
 from totonoe_core.domain.cleanup import CleanUpDuplicates, EndSession
 from totonoe_core.domain.consolidate import KeepReason
 from totonoe_core.domain.filter import Filter
@@ -146,7 +145,7 @@ def test_as_trusted_or_more_trusted_text_supersedes_by_verdict(
 
 def asked(store: Store, agent: str = "anna", **more: Any) -> list[tuple[str, str]]:
     """The questions whether a memory replaces another, as (newer, older)."""
-    page = store.engine.read("default", QuestionsQuery(agent, **more)).result(wait_s())
+    page = store.read(QuestionsQuery(agent, **more))
     assert all(one.kind is QuestionKind.REPLACES for one in page.questions)
     return [(one.b.id, one.a.id) for one in page.questions]
 
@@ -201,9 +200,9 @@ def test_questions_about_replacements_are_paged_the_newest_first(store: Store) -
         pairs.insert(0, (page.memory_id, told))
     assert asked(store) == pairs
     query = QuestionsQuery("anna", page_size=2)
-    top = store.engine.read("default", query).result(wait_s())
+    top = store.read(query)
     rest = replace(query, page_token=top.next_page_token)
-    last = store.engine.read("default", rest).result(wait_s())
+    last = store.read(rest)
     read = (*top.questions, *last.questions)
     assert [(one.b.id, one.a.id) for one in read] == pairs
 

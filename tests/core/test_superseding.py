@@ -104,18 +104,14 @@ class TestNamed:
         known, old = store.save(PORT), store.save("Elsewhere")
         revision = store.revision
         store.do(in_place_of(PORT, old, agent="ben"))
-        changes = store.engine.read(store.collection, ChangesQuery("carl", revision, None)).result(
-            wait_s()
-        )
+        changes = store.read(ChangesQuery("carl", revision, None))
         (change,) = changes.changes
         assert (change.operation.kind, change.operation.agent_id) == ("Remember", "ben")
         assert [(one.type, one.memory_id) for one in change.memories] == [
             (ChangeType.SUPERSEDED, old)
         ]
         assert [one.source_id for one in change.links] in ([known], [old])
-        found = store.engine.read(store.collection, HistoryQuery("anna", old, 10, "")).result(
-            wait_s()
-        )
+        found = store.read(HistoryQuery("anna", old, 10, ""))
         assert found.versions[0].operation.revision == revision + 1
         assert found.versions[0].memory.status is Status.SUPERSEDED
 
@@ -128,9 +124,8 @@ class TestNamed:
         store.reopen()
         assert standing(store, old) == (Status.SUPERSEDED, known)
         # Without an operation id it is asked anew, and the old one is gone.
-        with pytest.raises(errors.Precondition) as caught:
-            store.do(in_place_of(PORT, old))
-        assert caught.value.reason == "NOT_ACTIVE"
+        error = store.refused(in_place_of(PORT, old), errors.Precondition)
+        assert error.reason == "NOT_ACTIVE"
 
     def test_what_is_named_refuses_nothing_also_beside_another_duplicate(
         self, store: Store

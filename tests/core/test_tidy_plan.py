@@ -270,9 +270,7 @@ def test_a_plan_grows_one_closes_others_and_is_one_operation(store: Store) -> No
     assert store.one(task).fields.done_us == store.one(task).updated_us
     new = store.one(made.memory_id)
     assert (new.fields.state_kind, new.fields.payload["n"]) == (StateKind.SUMMARY, 2)
-    page = store.engine.read("default", OperationsQuery("anna", OperationFilter(), 1, "")).result(
-        wait_s()
-    )
+    page = store.read(OperationsQuery("anna", OperationFilter(), 1, ""))
     (operation,) = page.operations
     assert (operation.kind, operation.reason) == ("ApplyTidyPlan", "tidy plan")
     # Undone as one: but for the new one, which is forgotten, all is as it was.

@@ -49,7 +49,7 @@ def tidied(store: Store, agent: str = "anna", **more: Any) -> Tidied:
 
 
 def preview(store: Store, agent: str = "anna") -> Tidied:
-    return store.engine.preview(store.collection, Tidy(agent)).result(wait_s())[1]
+    return store.preview(Tidy(agent))[1]
 
 
 def turn(store: Store, agent: str = "anna", operation_id: str = "") -> TurnRecorded:
@@ -622,10 +622,10 @@ def test_what_is_forgotten_is_no_double(store: Store) -> None:
 
 def test_settings_are_changed_and_checked(store: Store) -> None:
     store.set(("tidy.enabled", True), ("tidy.closes_max", 5))
-    info = store.engine.get_collection("default").result(wait_s())
+    info = store.info()
     assert info.tidy == TidyPolicy(enabled=True, closes_max=5)
     store.set(("tidy.closes_max", None))
-    assert store.engine.get_collection("default").result(wait_s()).tidy == TidyPolicy(enabled=True)
+    assert store.info().tidy == TidyPolicy(enabled=True)
     for name, value in (("first_turn", 0), ("every_turns", 0), ("read_max", 10**9), ("no", 1)):
         with pytest.raises(errors.InvalidArgument):
             store.apply(change((f"tidy.{name}", value)))

@@ -270,7 +270,7 @@ def test_import_as_is_makes_the_same_again(store: Store, other: Store) -> None:
     assert (told.done, told.saved_count, told.vectors_used, items) == (True, 6, True, [])
     assert records(exported(other, include_vectors=True)) == records(data)
     assert other.one(ids["pump"]).access_count == 1
-    info = other.engine.get_collection("default").result(wait_s())
+    info = other.info()
     assert (info.description, info.guard.preset, info.blast.rows_min) == ("pumps", "robotmem", 3)
     other.reopen()
     assert records(exported(other, include_vectors=True)) == records(data)
@@ -362,7 +362,7 @@ def test_import_as_is_of_an_empty_collection_takes_over_its_settings(
     store.do(change(("description", "empty"), ("decay.floor", 0.25)))
     told, _ = imported(other, exported(store, include_vectors=True), "x", as_is=True)
     assert told.done
-    info = other.engine.get_collection("default").result(wait_s())
+    info = other.info()
     assert (info.description, info.decay.floor) == ("empty", 0.25)
 
 
@@ -377,9 +377,7 @@ def test_import_as_is_can_be_undone_and_redone(store: Store, other: Store) -> No
     other.do(undo(2))
     assert other.one(ids["pump"]).status is Status.ACTIVE
     assert other.one(ids["pipe"]).superseded_by == ids["tank"]
-    page = other.engine.read("default", OperationsQuery("anna", OperationFilter(), 10, "")).result(
-        wait_s()
-    )
+    page = other.read(OperationsQuery("anna", OperationFilter(), 10, ""))
     assert [one.kind for one in page.operations] == ["Undo", "Undo", "Import"]
 
 

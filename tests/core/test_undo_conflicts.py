@@ -25,7 +25,6 @@ from support.engines import (
     vector_of,
 )
 from support.judges import ScriptedJudge, service
-from support.waits import wait_s
 from totonoe_core.base import errors, limits
 from totonoe_core.domain.cleanup import CleanUpDuplicates, EndSession
 from totonoe_core.domain.commands import Command
@@ -45,18 +44,17 @@ def store(store: Store) -> Store:
 
 def previewed(store: Store, target: int, **more: Any) -> Undone:
     """Answer of a dry run."""
-    return store.engine.preview(store.collection, undo(target, **more)).result(wait_s())[1]
+    return store.preview(undo(target, **more))[1]
 
 
 def refused(store: Store, target: int, **more: Any) -> tuple[UndoConflict, ...]:
     """The conflicts of an Undo that is refused and changes nothing."""
     before, revision = contents(store), store.revision
-    with pytest.raises(errors.UndoRefused) as caught:
-        store.do(undo(target, **more))
-    assert caught.value.reason == "UNDO_CONFLICT"
+    error = store.refused(undo(target, **more), errors.UndoRefused)
+    assert error.reason == "UNDO_CONFLICT"
     assert (contents(store), store.revision) == (before, revision)
     conflicts = previewed(store, target, **more).conflicts
-    assert caught.value.details["conflict_count"] == str(len(conflicts))
+    assert error.details["conflict_count"] == str(len(conflicts))
     assert not previewed(store, target, **more).undone
     return conflicts
 
@@ -127,9 +125,7 @@ class TestChanged:
         assert refused(store, changed) == (expected,)
         for revision, description in ((changed + 1, "one"), (changed, "")):
             store.do(undo(revision))
-            assert (
-                store.engine.get_collection("default").result(wait_s()).description == description
-            )
+            assert store.info().description == description
 
     def test_episode_that_went_or_came_since_is_a_conflict(self, store: Store) -> None:
         saved = store.save("text")
@@ -151,9 +147,8 @@ class TestChanged:
         kinds = {(one.kind, one.memory_id) for one in refused(store, changed)}
         assert (ConflictKind.PURGED, saved) in kinds
         assert [one.id for one in store.do(undo(changed, partial=True)).memories] == [other]
-        with pytest.raises(errors.Precondition) as caught:
-            store.do(undo(changed + 1))
-        assert caught.value.reason == "NOT_UNDOABLE"
+        error = store.refused(undo(changed + 1), errors.Precondition)
+        assert error.reason == "NOT_UNDOABLE"
 
 
 class TestLinks:
@@ -531,9 +526,8 @@ class TestPrivacy:
         other = store.save("known to all")
         store.do(link(secret, other))
         for target in (2, 3, 5):
-            with pytest.raises(errors.NotFound) as caught:
-                store.do(undo(target, agent="bob"))
-            assert caught.value.reason == "OPERATION_NOT_FOUND"
+            error = store.refused(undo(target, agent="bob"), errors.NotFound)
+            assert error.reason == "OPERATION_NOT_FOUND"
         assert store.do(undo(5)).undone
 
     def test_what_was_hidden_then_is_not_found(self, store: Store) -> None:

@@ -69,7 +69,7 @@ def test_recall_skips_files_unless_the_filter_names_them(store: Store) -> None:
 def test_why_not_says_that_files_are_left_out(store: Store) -> None:
     file = store.save(TEXT, category="file")
     query = RecallQuery("anna", TEXT, b"", touch=False)
-    found = store.engine.read("default", WhyNotQuery(file, query)).result(wait_s())
+    found = store.read(WhyNotQuery(file, query))
     assert found.outcome is Outcome.EXCLUDED
     assert [(one.name, one.asked, one.held) for one in found.unmet] == [
         ("categories", "any but file", "file")
@@ -84,8 +84,8 @@ def test_clean_up_leaves_files_alone(store: Store) -> None:
     assert store.do(Tidy("anna")).clusters == ()
     store.clock.advance(400 * DAY_US)
     assert store.do(Decay("anna", close_below=1.0)).closed == ()
-    assert store.engine.read("default", NearQuery("anna")).result(wait_s()).groups == ()
-    assert store.engine.read("default", AuditQuery("anna")).result(wait_s()).near_count == 0
+    assert store.read(NearQuery("anna")).groups == ()
+    assert store.read(AuditQuery("anna")).near_count == 0
     run = store.engine.consolidate("default", "", ConsolidateQuery("anna", window_hours=0.0))
     messages = run.result(wait_s())
     while found := messages.read().result(wait_s()):

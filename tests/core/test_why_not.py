@@ -40,7 +40,7 @@ WORDS = ["pump", "valve", "motor", "sensor", "cable", "switch", "relay", "fuse"]
 
 
 def ask(store: Store, memory_id: str, query: RecallQuery) -> WhyNot:
-    return store.engine.read(store.collection, WhyNotQuery(memory_id, query)).result(wait_s())
+    return store.read(WhyNotQuery(memory_id, query))
 
 
 def query(text: str = "", *, agent: str = "anna", vector: Any = None, **more: Any) -> RecallQuery:

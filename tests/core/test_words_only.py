@@ -71,7 +71,7 @@ def reworded(memory_id: str, content: str, **more: Any) -> Any:
 
 
 def dimension(store: Store) -> int:
-    return store.engine.get_collection(store.collection).result(wait_s()).model.dimension
+    return store.info().model.dimension
 
 
 def layers(guard: Any) -> dict[Method, tuple[bool, str]]:
@@ -246,7 +246,7 @@ def test_why_not_of_a_memory_without_a_vector(store: Store) -> None:
     first, other = save(store, PORT, "Mika likes green tea")
     query = RecallQuery("anna", "tea", vector=vector_of("tea").tobytes())
     for asked, outcome in ((first, Outcome.NO_MATCH), (other, Outcome.CAME)):
-        answer = store.engine.read("default", WhyNotQuery(asked, query)).result(wait_s())
+        answer = store.read(WhyNotQuery(asked, query))
         assert answer.outcome is outcome
         assert answer.standing.vector.rank == 0
 
@@ -376,7 +376,7 @@ def test_tidy_plan_upserts_a_text_without_a_vector(store: Store) -> None:
 
 def test_audit_consolidate_and_near_states_take_texts_without_vectors(store: Store) -> None:
     save(store, PORT, f"{PORT} in Osaka", "Mika likes green tea")
-    report = store.engine.read("default", AuditQuery("anna")).result(wait_s())
+    report = store.read(AuditQuery("anna"))
     assert report is not None
     for above, expected in ((None, 0), (0.5, 1)):
         query = ConsolidateQuery("anna", window_hours=0.0, jaccard_above=above)

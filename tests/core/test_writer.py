@@ -303,7 +303,7 @@ def test_queue_that_is_full_answers_overloaded(
             assert caught.value.reason == "OVERLOADED"
             assert caught.value.retry_delay_ms > 0
         with pytest.raises(errors.Unavailable):
-            store.engine.preview("default", remember("more")).result(wait_s())
+            store.preview(remember("more"))
         held.go_on.set()
         assert sum(future.result(wait_s()).results[0].saved for future in futures[:5]) == 5
         assert store.revision == 5
@@ -479,9 +479,7 @@ def test_readers_beside_updates_see_each_memory_once_and_always(tmp_path: Path) 
         try:
             query = RecallQuery("anna", "text", vector_of("text").tobytes(), k=50)
             for _ in range(150):
-                page = store.engine.read("default", ListQuery("anna", Filter(), 100, "")).result(
-                    wait_s()
-                )
+                page = store.read(ListQuery("anna", Filter(), 100, ""))
                 listed = [memory.id for memory in page.memories]
                 hits = [hit.memory.id for hit in store.recall(query).hits]
                 failures += [
@@ -548,7 +546,7 @@ def test_read_leaves_out_what_is_hidden_while_it_runs(
         monkeypatch.setattr(masks, "matching", slow)
         query = RecallQuery("ben", "text", vector_of("text").tobytes(), k=10)
         assert {hit.memory.id for hit in store.recall(query).hits} == set(ids[1:])
-        page = store.engine.read("default", ListQuery("ben", Filter(), 1, "")).result(wait_s())
+        page = store.read(ListQuery("ben", Filter(), 1, ""))
         assert page.memories == ()
         assert page.next_page_token, "an empty page is not the last one"
         assert [memory.id for memory in store.list("ben", Filter())] == ids[2:]

@@ -206,8 +206,7 @@ def create(store: Store, name: str, operation_id: str) -> Any:
 
 
 def taken(store: Store) -> str:
-    made = store.engine.create_snapshot("default", "take", agent_id="anna", name="", comment="")
-    return made.result(wait_s()).snapshot.id
+    return store.create_snapshot("take").snapshot.id
 
 
 def restored(store: Store, snapshot_id: str, name: str, token: str) -> Any:

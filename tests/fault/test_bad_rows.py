@@ -181,7 +181,7 @@ class TestMemory:
     def test_purge_is_how_to_get_rid_of_it(self, damaged: tuple[Store, IDS]) -> None:
         store, ids = damaged
         asked = Purge("anna", (ids["bad"],))
-        assert store.engine.preview("default", asked).result(wait_s())[1].purged_ids
+        assert store.preview(asked)[1].purged_ids
         assert store.do(asked).purged_ids == (ids["bad"],)
         for _ in range(2):
             with pytest.raises(errors.NotFound):
@@ -314,9 +314,7 @@ class TestOtherTables:
         ids = fill(store)
         other = store.do(episode("another", ids["good"])).episode.id
         change_row(store, f"UPDATE episode SET {change} WHERE id = ?", ids["episode"])
-        page = store.engine.read("default", EpisodesQuery("anna", ANY_TIME, "", 10, "")).result(
-            wait_s()
-        )
+        page = store.read(EpisodesQuery("anna", ANY_TIME, "", 10, ""))
         assert [one.id for one in page.episodes] == [other]
         corrupt(
             lambda: store.engine.read(
@@ -356,7 +354,7 @@ class TestOtherTables:
         store.engine = store._opened()
         assert store.one(ids["good"]).access_count == 0
         assert store.stats().verified.bad_row_counts == {"access": 1}
-        page = store.engine.read("default", HistoryQuery("anna", ids["good"])).result(wait_s())
+        page = store.read(HistoryQuery("anna", ids["good"]))
         assert [one.count for one in page.recallers] == [1]
         assert store.do(ReplayEvents("anna", 100)).replay_events == 1
         change_row(store, "UPDATE coactivation SET count = 7")

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from support.engines import DAY_US, HOUR_US, NOON, FakeClock, change, forget, opened, remember
-from support.waits import wait_s
 from totonoe_core.domain.filter import Filter
 from totonoe_core.domain.queries import (
     AsOf,
@@ -32,9 +31,7 @@ def test_clock_that_steps_keeps_operations_in_order(tmp_path: Path, restarts: bo
             ids.append(store.save(f"pump {number} is on"))
             store.recall(RecallQuery("anna", f"pump {number}"))
         store.do(forget(ids[0]))
-        page = store.engine.read(
-            "default", OperationsQuery("anna", OperationFilter(), 100, "")
-        ).result(wait_s())
+        page = store.read(OperationsQuery("anna", OperationFilter(), 100, ""))
         newest_first = [(one.revision, one.time_us) for one in page.operations]
         assert [revision for revision, _ in newest_first] == list(range(len(ids) + 1, 0, -1))
         times = [time_us for _, time_us in newest_first]
@@ -43,12 +40,7 @@ def test_clock_that_steps_keeps_operations_in_order(tmp_path: Path, restarts: bo
         # A moment is a revision, whatever the clock said.
         for revision, time_us in newest_first[1:]:
             at = [AsOf(revision=revision), AsOf(time_us=time_us)]
-            pages = [
-                store.engine.read(
-                    "default", ListQuery("anna", Filter(), 100, "", as_of=one)
-                ).result(wait_s())
-                for one in at
-            ]
+            pages = [store.read(ListQuery("anna", Filter(), 100, "", as_of=one)) for one in at]
             assert {one.id for one in pages[0].memories} == set(ids[:revision])
             assert pages[0].memories == pages[1].memories
 

@@ -56,8 +56,7 @@ def writer_of(store: Store, work: Callable[[Any], Any]) -> Any:
 
 
 def snapshot(store: Store) -> Any:
-    made = store.engine.create_snapshot("default", "", agent_id="anna", name="", comment="")
-    return made.result(wait_s()).snapshot
+    return store.create_snapshot().snapshot
 
 
 @pytest.fixture(scope="module")

@@ -306,7 +306,7 @@ def test_data_directory_is_for_its_owner_only(tmp_path: Path) -> None:
         store.save("text")
         assert (tmp_path / "data").stat().st_mode & 0o777 == 0o700
         assert (tmp_path / "data" / "collections").stat().st_mode & 0o777 == 0o700
-        page = store.engine.read("default", ListQuery("anna", Filter(), 10, "")).result(wait_s())
+        page = store.read(ListQuery("anna", Filter(), 10, ""))
         assert len(page.memories) == 1
 
 

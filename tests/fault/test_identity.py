@@ -146,9 +146,7 @@ def test_deleted_collection_with_another_file_is_not_brought_back(
     before = two.tree()
     with opened(two.path) as store:
         with pytest.raises(errors.Corruption) as caught:
-            store.engine.restore_collection(
-                "shop", "", target_operation_id="gone", agent_id="anna"
-            ).result(wait_s())
+            store.restore_collection("shop", "gone")
         assert caught.value.reason == DAMAGES[damage]
     assert two.tree() == before
 
@@ -244,9 +242,7 @@ def test_file_that_is_replaced_while_it_is_open_is_not_read(tmp_path: Path) -> N
 def test_restored_copy_is_the_file_of_its_own_collection(tmp_path: Path) -> None:
     two = Two(tmp_path / "data", unclean=False)
     with opened(two.path) as store:
-        made = store.engine.create_snapshot(
-            "default", "", agent_id="anna", name="", comment=""
-        ).result(wait_s())
+        made = store.create_snapshot()
         store.engine.restore_snapshot(
             made.snapshot.id, "again", "", agent_id="anna", confirmation_token=""
         ).result(wait_s())

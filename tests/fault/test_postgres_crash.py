@@ -95,27 +95,13 @@ def test_crash_of_the_server_loses_and_doubles_nothing(
 def listed(store: Store) -> dict[str, list[str]]:
     """Ids by text of all memories."""
     kept: dict[str, list[str]] = {}
-    token = ""
-    while True:
-        page = store.engine.read(
-            "default", ListQuery("anna", page_size=100, page_token=token)
-        ).result(wait_s())
+    for page in store.pages(ListQuery("anna", page_size=100)):
         for memory in page.memories:
             kept.setdefault(memory.content, []).append(memory.id)
-        token = page.next_page_token
-        if not token:
-            return kept
+    return kept
 
 
 def operations(store: Store) -> list[int]:
     """Revisions of all operations, newest first."""
-    found: list[int] = []
-    token = ""
-    while True:
-        page = store.engine.read(
-            "default", OperationsQuery("anna", OperationFilter(), 100, token)
-        ).result(wait_s())
-        found += [one.revision for one in page.operations]
-        token = page.next_page_token
-        if not token:
-            return found
+    pages = store.pages(OperationsQuery("anna", OperationFilter(), 100))
+    return [one.revision for page in pages for one in page.operations]

@@ -38,7 +38,6 @@ class StuckDaemon(DaemonProcess):
         return {**super().environment(), "PYTHONPATH": path, "TOTONOE_GRACE_S": str(self._grace_s)}
 
     def signal(self, number: signal.Signals) -> None:
-        """Sends a signal."""
         os.kill(self.pid, number)
 
     def wait_for(self, words: str) -> None:

@@ -38,7 +38,6 @@ class Wire:
     admin: Any
 
     def collection(self, **settings: Any) -> str:
-        """A new collection."""
         name = f"c{next(_names)}"
         self.admin.CreateCollection(admin_pb.CreateCollectionRequest(name=name, **settings))
         return name
@@ -119,7 +118,6 @@ class Patient:
         return self._call(*args, timeout=longer_s(timeout), **more)
 
     def future(self, *args: Any, timeout: float | None = None, **more: Any) -> Any:
-        """The call as a future."""
         return self._call.future(*args, timeout=longer_s(timeout), **more)
 
 
@@ -216,7 +214,6 @@ class FakeEngine:
         return call
 
     def close(self, timeout_s: float) -> None:  # noqa: ARG002 - the seam's name
-        """Ends."""
         self.closed = True
 
 

@@ -26,7 +26,6 @@ def saved(name: str) -> Applied:
 
 
 def message(*contents: str, **rest: object) -> pb.RememberManyRequest:
-    """One message of items."""
     return pb.RememberManyRequest(items=[{"memory": {"content": c}, **rest} for c in contents])
 
 

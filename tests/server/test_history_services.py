@@ -23,7 +23,6 @@ def contents(wire, collection, **rest):
 
 
 def undo(wire, collection, **rest):
-    """One Undo."""
     return wire.memory.Undo(ops.UndoRequest(collection=collection, **rest), timeout=10)
 
 

@@ -88,7 +88,6 @@ class DaemonProcess:
         return found[1]
 
     def signal(self, number: signal.Signals) -> None:
-        """Sends a signal."""
         self._process.send_signal(number)
 
     def exit_code(self) -> int:

@@ -294,7 +294,6 @@ def test_stream_without_a_token_is_refused(closed: Any, read_failure: Any) -> No
 
 
 def change(data_dir: Path, made: Callable[[Identity], Identity]) -> None:
-    """Changes the identity."""
     Book(data_dir).change(lambda found: entries.changed(found, "ann", made))
 
 

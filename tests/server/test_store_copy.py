@@ -146,9 +146,7 @@ def test_deletion_can_be_undone_after_the_copy_and_writes_go_on(
 ) -> None:
     run("store", "copy", data, url)
     with engine_at(tmp_path / "derived", url) as store:
-        store.engine.restore_collection(
-            "attic", "", target_operation_id="delete-attic", agent_id="anna"
-        ).result(wait_s())
+        store.restore_collection("attic", "delete-attic")
         kept = store.apply(
             remember("The stairs sing", vector=vector_of("sing", 4)), operation_id="after"
         )

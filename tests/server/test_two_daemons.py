@@ -142,7 +142,6 @@ def in_turn(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def both(pair: Any, collection: str) -> Iterator[totonoe.Client]:
-    """A client of both daemons."""
     addresses = ",".join(wire.server.address for wire in pair)
     with totonoe.Client(addresses, agent_id="ann", collection=collection) as client:
         yield client

@@ -396,7 +396,6 @@ def test_deadline_of_the_caller(wire, read_failure):
 
 
 def info(revision: int) -> OperationInfo:
-    """An operation."""
     return OperationInfo(revision, f"op_{revision}", "anna", "Remember", "", 1_000_000)
 
 

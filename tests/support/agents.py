@@ -30,8 +30,6 @@ class Agent:
         self.progress: list[tuple[float, float | None]] = []
 
     def call(self, tool: str, **arguments: Any) -> CallToolResult:
-        """Call a tool."""
-
         async def noted(seen: float, total: float | None, _: str | None) -> None:
             self.progress.append((seen, total))
 

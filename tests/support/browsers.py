@@ -70,7 +70,6 @@ class Visitor:
             self.wrong.append(message.text)
 
     def press(self, *keys: str) -> None:
-        """Press keys."""
         for key in keys:
             self.page.keyboard.press(key)
 

@@ -56,7 +56,6 @@ class Collector(trace_service_pb2_grpc.TraceServiceServicer):
 
 
 def attributes_of(span: Any) -> dict[str, Any]:
-    """Attributes of a span or a resource."""
     return {
         pair.key: getattr(pair.value, str(pair.value.WhichOneof("value")))
         for pair in span.attributes

@@ -19,7 +19,7 @@ import pytest
 from support.kept import FILES, chosen
 from support.waits import wait_s, wait_until
 from totonoe_core.base import plain
-from totonoe_core.base.errors import Unavailable
+from totonoe_core.base.errors import TotonoeError, Unavailable
 from totonoe_core.domain.collections import ChangeSettings, CollectionInfo
 from totonoe_core.domain.commands import Applied, Command
 from totonoe_core.domain.consolidate import Consolidated, ConsolidateQuery
@@ -27,7 +27,7 @@ from totonoe_core.domain.dismissals import Dismiss, Undismiss
 from totonoe_core.domain.filter import Filter
 from totonoe_core.domain.graph import CreateEpisode, LinkMemories, UnlinkMemories
 from totonoe_core.domain.memories import Forget, Merge, Remember, Remembered, Update
-from totonoe_core.domain.queries import GetQuery, ListQuery
+from totonoe_core.domain.queries import GetQuery, ListQuery, Query
 from totonoe_core.domain.records import Fields, LinkType, Memory, Status
 from totonoe_core.domain.undo import Undo
 from totonoe_core.embedding import chunks
@@ -108,7 +108,6 @@ def update(memory_id: str, *, agent: str = "anna", **named: Any) -> Update:
 
 
 def forget(*ids: str, agent: str = "anna", reason: str = "") -> Forget:
-    """A Forget of ids."""
     return Forget(agent, ids, reason)
 
 
@@ -127,7 +126,6 @@ def unlink(
 
 
 def change(*changes: tuple[str, Any], agent: str = "anna", **more: Any) -> ChangeSettings:
-    """A change of settings."""
     return ChangeSettings(agent, changes, **more)
 
 
@@ -207,6 +205,14 @@ class Store:
         """The result of one command."""
         return self.apply(command, operation_id=operation_id).results[0]
 
+    def refused(self, command: Command, kind: type[TotonoeError] = TotonoeError) -> Any:
+        """The error with which a command is refused, which changes nothing."""
+        before = self.revision
+        with pytest.raises(kind) as caught:
+            self.do(command)
+        assert self.revision == before
+        return caught.value
+
     def save(self, content: str, **more: Any) -> str:
         """Id of a new memory."""
         answer: Remembered = self.do(remember(content, **more))
@@ -215,35 +221,41 @@ class Store:
 
     def get(self, *ids: str, agent: str = "anna") -> Any:
         """Memories by id."""
-        return self.engine.read(self.collection, GetQuery(agent, tuple(ids))).result(wait_s())
+        return self.read(GetQuery(agent, tuple(ids)))
 
     def one(self, memory_id: str, agent: str = "anna") -> Memory:
-        """The one memory of an id."""
         return self.get(memory_id, agent=agent).memories[0]
 
-    def recall(self, query: Any) -> Any:
-        """Answer of a Recall."""
+    def read(self, query: Query[Any]) -> Any:
         return self.engine.read(self.collection, query).result(wait_s())
+
+    def pages(self, query: Any) -> Iterator[Any]:
+        """All pages from that of a query on."""
+        for _ in range(1000):
+            page = self.read(query)
+            yield page
+            if not page.next_page_token:
+                return
+            query = replace(query, page_token=page.next_page_token)
+        raise AssertionError("pages that do not end")
+
+    def recall(self, query: Any) -> Any:
+        return self.read(query)
 
     def check(self, command: Remember) -> Any:
         """Answer of a Check."""
-        return self.engine.preview(self.collection, command).result(wait_s()).answer
+        return self.preview(command).answer
+
+    def preview(self, command: Command) -> Any:
+        """What a command would do."""
+        return self.engine.preview(self.collection, command).result(wait_s())
 
     def list(
         self, agent: str = "anna", where: Filter = EVERY_STATUS, page_size: int = 1000
     ) -> list[Memory]:
         """All memories that an agent may see, page by page."""
-        found: list[Memory] = []
-        token = ""
-        for _ in range(1000):
-            page = self.engine.read(
-                self.collection, ListQuery(agent, where, page_size, token)
-            ).result(wait_s())
-            found += page.memories
-            token = page.next_page_token
-            if not token:
-                return found
-        raise AssertionError("a List that does not end")
+        pages = self.pages(ListQuery(agent, where, page_size))
+        return [memory for page in pages for memory in page.memories]
 
     def consolidate(self, agent: str = "anna", **asked: Any) -> Consolidated:
         """Last message of a Consolidate over all times."""
@@ -266,7 +278,23 @@ class Store:
     @property
     def revision(self) -> int:
         """The collection's revision."""
-        return self.engine.get_collection(self.collection).result(wait_s()).revision
+        return self.info().revision
+
+    def info(self) -> CollectionInfo:
+        """The collection and its settings."""
+        return self.engine.get_collection(self.collection).result(wait_s())
+
+    def create_snapshot(self, operation_id: str = "", name: str = "") -> Any:
+        """Answer of a CreateSnapshot."""
+        return self.engine.create_snapshot(
+            self.collection, operation_id, agent_id="anna", name=name, comment=""
+        ).result(wait_s())
+
+    def restore_collection(self, name: str, deleted_by: str, operation_id: str = "") -> Any:
+        """Answer of a RestoreCollection of what an operation deleted."""
+        return self.engine.restore_collection(
+            name, operation_id, target_operation_id=deleted_by, agent_id="anna"
+        ).result(wait_s())
 
     def set(self, *changes: tuple[str, Any]) -> None:
         """Changes settings."""

@@ -114,7 +114,6 @@ class Disk:
         self._pending: dict[str, list[Change]] = {}
 
     def apply(self, call: Call) -> None:
-        """One call."""
         if call.path.endswith("-shm"):
             return  # shared memory: made anew by whoever opens
         if call.kind == "m":

@@ -32,7 +32,6 @@ UNREADING = ((INITIAL_WINDOW_SIZE, 0), (HEADER_TABLE_SIZE, 0))
 
 
 def frame(kind: int, payload: bytes = b"", stream: int = 0, flags: int = 0) -> bytes:
-    """One frame."""
     head = len(payload).to_bytes(3, "big") + bytes((kind, flags)) + stream.to_bytes(4, "big")
     return head + payload
 

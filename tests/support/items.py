@@ -59,7 +59,6 @@ class Stream:
         return outcome(self.response(self.send(request, **fields)))
 
     def close(self) -> None:
-        """Ends it."""
         self._outgoing.put(None)
         self.call.cancel()
 

@@ -215,7 +215,6 @@ def shown(memory: totonoe.Memory) -> dict[str, Any]:
 
 
 def main() -> None:
-    """One job."""
     job = json.load(sys.stdin)
     # Clients stay with the daemon that answered last; these do not, so that each read is tried at a
     # daemon that has not seen what the client saw.

@@ -40,7 +40,6 @@ class Commands:
         self._folder = folder
 
     def one(self) -> dict[str, Any]:
-        """One command."""
         draw = self._random
         name = draw.choices(
             ("view", "create", "str_replace", "insert", "delete", "rename"), (4, 5, 4, 4, 1, 2)

@@ -30,7 +30,6 @@ from support.machine_parts import (
 )
 from support.models import refusing_form, token_set, words_of
 from support.pairing import PairingMachine
-from support.waits import wait_s
 from totonoe_core.base import errors
 from totonoe_core.domain.cleanup import CleanUpDuplicates, Decay, EndSession, GroupBy
 from totonoe_core.domain.commands import Command
@@ -128,7 +127,7 @@ class OrderingMachine(PairingMachine):
 
         `in_part`: it takes as many as the day allows, and is refused only where that is none.
         """
-        info = self.store.engine.get_collection("default").result(wait_s())
+        info = self.store.info()
         live = sum(one.live for one in self.now.values())
         allowed = max(info.blast.rows_min, int(live * info.blast.percent / 100.0))
         since_us = self.store.clock.now_us - DAY_US
@@ -201,7 +200,7 @@ class OrderingMachine(PairingMachine):
             )
             going |= {one.id: kept.id for one in others}
         before = self.now
-        preview = self.store.engine.preview("default", command).result(wait_s())[1]
+        preview = self.store.preview(command)[1]
         answer = self.by_rule(command, set(going))
         found = answer.results[0]
         assert preview.groups == found.groups

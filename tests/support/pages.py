@@ -110,7 +110,6 @@ class Run:
         self._environment = variables | {"PATH": path, "COLUMNS": "120", "HOME": str(home)}
 
     def python(self, block: str) -> None:
-        """Run a block of Python."""
         self._output(["python", "-c", block])
 
     def output(self, example: Example) -> str:

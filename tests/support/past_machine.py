@@ -210,9 +210,7 @@ class PastMachine(CallingMachine):
         memories = {one: seen.memory for one, seen in held.items() if not seen.dead}
         links = {pair: value for pair, (value, _) in pairs_of(held).items()}
         for _ in range(self.revision + 1):
-            told = self.store.engine.read("default", ChangesQuery(agent, revision, None)).result(
-                wait_s()
-            )
+            told = self.store.read(ChangesQuery(agent, revision, None))
             for change in told.changes:
                 for each in change.memories:
                     if each.type in (ChangeType.FORGOTTEN, ChangeType.PURGED):

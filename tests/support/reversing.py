@@ -28,7 +28,6 @@ from support.machine_parts import (
     unlikely,
 )
 from support.past_machine import PastMachine
-from support.waits import wait_s
 from totonoe_core.base import errors
 from totonoe_core.domain.commands import Command
 from totonoe_core.domain.memories import Purge
@@ -463,7 +462,7 @@ class ReversingMachine(PastMachine):
         }
         done.settings = undone.settings and "settings" in ready
         if done.settings:
-            info = self.store.engine.get_collection("default").result(wait_s())
+            info = self.store.info()
             assert info.settings_revision == self.revision
             self.policy = str(info.guard.preset.value)
         if undone.episode and undone.episode in ready:

@@ -87,7 +87,6 @@ def store_of(name: str, folder: Path) -> Path:
 
 
 def unpacked(name: str, target: Path) -> Path:
-    """Unpack a fixture."""
     target.parent.mkdir(exist_ok=True)
     target.write_bytes(gzip.decompress((FIXTURES / name).read_bytes()))
     return target

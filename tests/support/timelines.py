@@ -19,7 +19,6 @@ from support.engines import (
     update,
     vector_of,
 )
-from support.waits import wait_s
 from totonoe_core.base import errors
 from totonoe_core.domain.commands import Command
 from totonoe_core.domain.filter import Filter
@@ -158,17 +157,10 @@ class Timeline:
     def listed(self, agent: str, where: Filter, as_of: AsOf, page_size: int) -> list[Memory]:
         """All pages of a List of the past."""
         found: list[Memory] = []
-        token = ""
-        for _ in range(1000):
-            page = self.store.engine.read(
-                self.store.collection, ListQuery(agent, where, page_size, token, as_of=as_of)
-            ).result(wait_s())
+        for page in self.store.pages(ListQuery(agent, where, page_size, as_of=as_of)):
             assert len(page.memories) <= page_size
             found += page.memories
-            token = page.next_page_token
-            if not token:
-                return found
-        raise AssertionError("a List that does not end")
+        return found
 
 
 def bare(memory: Memory, visible: set[str]) -> Memory:

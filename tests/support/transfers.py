@@ -58,7 +58,6 @@ def header(**more: Any) -> dict[str, Any]:
 
 
 def exported(store: Store, agent: str = "anna", **query: Any) -> bytes:
-    """All lines of an export."""
     export = store.engine.export(store.collection, ExportQuery(agent, **query)).result(wait_s())
     out = b""
     while data := export.read().result(wait_s()).data:

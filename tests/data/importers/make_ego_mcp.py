@@ -31,7 +31,6 @@ class Vectors:
     """Vectors made of the digest of a text."""
 
     async def embed(self, texts: list[str]) -> list[list[float]]:
-        """Return 8 numbers for each text."""
         digests = (hashlib.sha256(text.encode()).digest() for text in texts)
         return [[byte / 255 for byte in digest[:8]] for digest in digests]
 

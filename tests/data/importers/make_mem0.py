@@ -27,11 +27,9 @@ class Vectors:
     config = None
 
     def embed(self, text: str, *_: object, **__: object) -> list[float]:
-        """Return 32 numbers."""
         return [byte / 255 for byte in hashlib.sha256(text.encode()).digest()]
 
     def embed_batch(self, texts: list[str], *_: object, **__: object) -> list[list[float]]:
-        """Return 32 numbers for each text."""
         return [self.embed(text) for text in texts]
 
 
