@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import json
-import subprocess
 import sys
 import textwrap
 from collections.abc import Iterator
@@ -15,7 +14,7 @@ import pytest
 
 import totonoe
 from support.daemons import DaemonProcess
-from support.waits import wait_s
+from support.processes import at_once
 
 PROCESSES = 4
 CALLS_EACH = 16
@@ -58,37 +57,17 @@ def race(
     daemon: DaemonProcess, collection: str, items: list[dict[str, Any]], folder: Path
 ) -> list[tuple[bool, str, str]]:
     """All items at once from PROCESSES processes; their answers."""
-    start = folder / "start"
-    agents = []
-    for number in range(PROCESSES):
-        agent = subprocess.Popen(
-            [sys.executable, "-c", textwrap.dedent(AGENT)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        job = {
+    jobs: list[dict[str, Any]] = [
+        {
             "address": daemon.address,
             "agent": f"agent-{number}",
             "collection": collection,
             "items": items[number::PROCESSES],
-            "start": str(start),
         }
-        assert agent.stdin is not None
-        agent.stdin.write(json.dumps(job))
-        agent.stdin.close()
-        agents.append(agent)
-    for agent in agents:
-        assert agent.stdout is not None
-        assert agent.stdout.readline() == "ready\n"
-    start.touch()
-    answers = []
-    for agent in agents:
-        assert agent.stdout is not None
-        answers += json.loads(agent.stdout.read())
-        agent.stdout.close()
-        assert agent.wait(wait_s()) == 0
-    return [tuple(answer) for answer in answers]
+        for number in range(PROCESSES)
+    ]
+    said = at_once([sys.executable, "-c", textwrap.dedent(AGENT)], jobs, folder)
+    return [tuple(answer) for (line,) in said for answer in json.loads(line)]
 
 
 RACES = 50

@@ -6,11 +6,8 @@ Linux only: the calls are intercepted by a library that is compiled here and pre
 from __future__ import annotations
 
 import errno
-import json
-import os
 import random
 import shutil
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,7 +18,7 @@ import pytest
 from support.engines import Store, remember
 from support.faulty_io import Disk, built, calls, compiler
 from support.faulty_work import SECRET, STEPS, Done, Job, clock_of, shown, states
-from support.processes import ROOT
+from support.forking import Forker, forker
 from support.waits import wait_s
 
 pytestmark = pytest.mark.skipif(
@@ -36,46 +33,20 @@ KINDS = ("w", "s", "t", "r")
 """Writes, syncs, truncations, renames."""
 
 
-class Worker:
-    """Forks children that do the day's work."""
-
-    def __init__(self, library: Path) -> None:
-        paths = [ROOT / name for name in ("core", "server", "clients", "tests")]
-        environment = os.environ | {
-            "PYTHONPATH": os.pathsep.join(map(str, paths)),
-            "LD_PRELOAD": str(library),
-        }
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "support.faulty_work", str(library)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            env=environment,
-            text=True,
-        )
-
-    def do(self, job: Job) -> Done:
-        assert self.process.stdin is not None
-        assert self.process.stdout is not None
-        Path(job.directory).mkdir()
-        self.process.stdin.write(json.dumps(job.__dict__) + "\n")
-        self.process.stdin.flush()
-        done = Done(**json.loads(self.process.stdout.readline()))
-        assert not done.problem, done.problem
-        return done
-
-    def close(self) -> None:
-        assert self.process.stdin is not None
-        assert self.process.stdout is not None
-        self.process.stdin.close()
-        self.process.wait(wait_s())
-        self.process.stdout.close()
-
-
 @pytest.fixture(scope="module")
-def worker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Worker]:
-    made = Worker(built(tmp_path_factory.mktemp("library")))
-    yield made
-    made.close()
+def worker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Forker]:
+    """Forks children that do the day's work."""
+    library = str(built(tmp_path_factory.mktemp("library")))
+    with forker("support.faulty_work", library, LD_PRELOAD=library) as made:
+        yield made
+
+
+def do(worker: Forker, job: Job) -> Done:
+    """What became of a job, whose directory is made."""
+    Path(job.directory).mkdir()
+    done = Done(**worker.ask(**job.__dict__))
+    assert not done.problem, done.problem
+    return done
 
 
 @pytest.fixture(scope="module")
@@ -106,10 +77,10 @@ def check(directory: Path, expected: list[Any], acknowledged: int, where: str) -
         assert not [path for path in held if SECRET.encode() in path.read_bytes()], where
 
 
-def lose_power(worker: Worker, expected: list[Any], tmp_path: Path, seed: int | None) -> None:
+def lose_power(worker: Forker, expected: list[Any], tmp_path: Path, seed: int | None) -> None:
     """Cuts the power at every sync; with a seed any of what was not synced is left."""
     folder, trace = tmp_path / "work", tmp_path / "trace"
-    done = worker.do(Job(str(folder), str(trace)))
+    done = do(worker, Job(str(folder), str(trace)))
     assert not done.refused
     disk, acknowledged, syncs = Disk(folder), 0, 0
     for number, call in enumerate(calls(trace)):
@@ -131,16 +102,16 @@ def lose_power(worker: Worker, expected: list[Any], tmp_path: Path, seed: int | 
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("seed", [None, 1], ids=["nothing unsynced", "any of it"])
 def test_loss_of_power_at_every_sync_loses_nothing_that_was_answered(
-    worker: Worker, expected: list[Any], tmp_path: Path, seed: int | None
+    worker: Forker, expected: list[Any], tmp_path: Path, seed: int | None
 ) -> None:
     lose_power(worker, expected, tmp_path, seed)
 
 
 def killed_and_checked(
-    worker: Worker, expected: list[Any], folder: Path, kind: str, number: int
+    worker: Forker, expected: list[Any], folder: Path, kind: str, number: int
 ) -> int:
     """Kills the day's work at a call; returns how many steps had been answered."""
-    done = worker.do(Job(str(folder), fail=(kind, number, 0)))
+    done = do(worker, Job(str(folder), fail=(kind, number, 0)))
     assert done.killed
     acknowledged = len((folder / "acks").read_bytes().splitlines())
     check(folder / "data", expected, acknowledged, f"killed at {kind} {number}")
@@ -151,9 +122,9 @@ def killed_and_checked(
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("kind", KINDS)
 def test_kill_before_a_call_loses_nothing_that_was_answered(
-    worker: Worker, expected: list[Any], tmp_path: Path, kind: str
+    worker: Forker, expected: list[Any], tmp_path: Path, kind: str
 ) -> None:
-    count = worker.do(Job(str(tmp_path / "calm"))).counts[kind]
+    count = do(worker, Job(str(tmp_path / "calm"))).counts[kind]
     places = random.Random(kind).sample(range(count), min(count, KILLS_OF_A_KIND))
     answered = {
         killed_and_checked(worker, expected, tmp_path / f"dies-{number}", kind, number)
@@ -165,9 +136,9 @@ def test_kill_before_a_call_loses_nothing_that_was_answered(
 @pytest.mark.soak
 @pytest.mark.parametrize("kind", KINDS)
 def test_kill_before_every_call_loses_nothing_that_was_answered(
-    worker: Worker, expected: list[Any], tmp_path: Path, kind: str
+    worker: Forker, expected: list[Any], tmp_path: Path, kind: str
 ) -> None:
-    count = worker.do(Job(str(tmp_path / "calm"))).counts[kind]
+    count = do(worker, Job(str(tmp_path / "calm"))).counts[kind]
     for number in range(count):
         killed_and_checked(worker, expected, tmp_path / f"dies-{number}", kind, number)
 
@@ -175,7 +146,7 @@ def test_kill_before_every_call_loses_nothing_that_was_answered(
 @pytest.mark.soak
 @pytest.mark.parametrize("seed", range(20))
 def test_loss_of_power_leaves_any_of_what_was_not_synced(
-    worker: Worker, expected: list[Any], tmp_path: Path, seed: int
+    worker: Forker, expected: list[Any], tmp_path: Path, seed: int
 ) -> None:
     lose_power(worker, expected, tmp_path, seed)
 
@@ -183,15 +154,15 @@ def test_loss_of_power_leaves_any_of_what_was_not_synced(
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("kind", KINDS)
 def test_disk_that_fails_at_any_call_refuses_and_recovers(
-    worker: Worker, expected: list[Any], tmp_path: Path, kind: str
+    worker: Forker, expected: list[Any], tmp_path: Path, kind: str
 ) -> None:
-    count = worker.do(Job(str(tmp_path / "calm"))).counts[kind]
+    count = do(worker, Job(str(tmp_path / "calm"))).counts[kind]
     step = max(1, count // FAILURES_OF_A_KIND)
     refused = 0
     for number in range(0, count, step):
         error = errno.ENOSPC if number // step % 2 else errno.EIO
         folder = tmp_path / f"fails-{number}"
-        done = worker.do(Job(str(folder), fail=(kind, number, error)))
+        done = do(worker, Job(str(folder), fail=(kind, number, error)))
         refused += len(done.refused)
         check(folder / "data", expected, len(STEPS), f"{kind} {number}: {done.refused}")
         shutil.rmtree(folder)

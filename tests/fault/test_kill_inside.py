@@ -5,11 +5,7 @@ Also after its answer, until all is closed: a purge goes on cleaning its file th
 
 from __future__ import annotations
 
-import json
-import os
 import shutil
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,59 +13,19 @@ from typing import Any
 import pytest
 
 from support.engines import opened
+from support.forking import Forker, forker
 from support.operations import OPERATIONS, SECRET, carry_out, prepared, seen
-from support.processes import ROOT
-from support.waits import wait_s
 from totonoe_core.store.sqlite.reader import Rows
 from totonoe_core.store.sqlite.schema import open_reader
 
 STATEMENTS_MAX = 500
-KILLED = -9
-
-
-class Killer:
-    """Forks children that do one operation and die in it."""
-
-    def __init__(self) -> None:
-        paths = [ROOT / name for name in ("core", "server", "clients", "tests")]
-        environment = os.environ | {"PYTHONPATH": os.pathsep.join(map(str, paths))}
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "support.operations"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            env=environment,
-            text=True,
-        )
-
-    def die(
-        self, directory: Path, kind: str, named: dict[str, str], statement: int
-    ) -> tuple[bool, bool]:
-        """Whether the operation was answered before the child died; and whether it lived."""
-        assert self.process.stdin is not None
-        assert self.process.stdout is not None
-        job = {"directory": str(directory), "kind": kind, "named": named, "statement": statement}
-        self.process.stdin.write(json.dumps(job) + "\n")
-        self.process.stdin.flush()
-        said = json.loads(self.process.stdout.readline())
-        answered = said == "answered"
-        if answered:
-            said = json.loads(self.process.stdout.readline())
-        assert said in (KILLED, 0), f"{kind}, statement {statement}"
-        return answered, said == 0
-
-    def close(self) -> None:
-        assert self.process.stdin is not None
-        assert self.process.stdout is not None
-        self.process.stdin.close()
-        self.process.wait(wait_s())
-        self.process.stdout.close()
 
 
 @pytest.fixture(scope="module")
-def killer() -> Iterator[Killer]:
-    made = Killer()
-    yield made
-    made.close()
+def killer() -> Iterator[Forker]:
+    """Forks children that do one operation and die in it."""
+    with forker("support.operations") as made:
+        yield made
 
 
 @pytest.fixture(scope="module")
@@ -96,20 +52,22 @@ def left_to_clean(directory: Path) -> bool:
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("kind", sorted(OPERATIONS))
 def test_kill_inside_an_operation_leaves_all_or_nothing(
-    killer: Killer, base: tuple[Path, dict[str, str]], tmp_path: Path, kind: str
+    killer: Forker, base: tuple[Path, dict[str, str]], tmp_path: Path, kind: str
 ) -> None:
     directory, named = base
     before = look(directory)
     whole = tmp_path / "whole"
     shutil.copytree(directory, whole)
-    carry_out(whole, kind, named, -1)
+    carry_out(str(whole), kind, named, -1)
     after = look(whole)
     assert after[0] == before[0] + 1
     lived, done_from = False, None
     for statement in range(STATEMENTS_MAX):
         copy = tmp_path / str(statement)
         shutil.copytree(directory, copy)
-        answered, lived = killer.die(copy, kind, named, statement)
+        answered, lived = killer.die(
+            directory=str(copy), kind=kind, named=named, statement=statement
+        )
         found = look(copy)
         if found == after:
             done_from = statement if done_from is None else done_from

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import json
-import os
 import shutil
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,7 +10,7 @@ from typing import Any
 import pytest
 
 from support.engines import forget
-from support.processes import ROOT
+from support.forking import Forker, forker
 from support.reembedding import (
     assert_complete,
     assert_unmixed,
@@ -26,51 +22,26 @@ from support.reembedding import (
     state_of,
     told_by,
 )
-from support.waits import wait_s
 
 STATEMENTS_MAX = 500
-KILLED = -9
 MODELS = ("left", "right")
 
 
 @pytest.fixture
-def killer() -> Iterator[subprocess.Popen[str]]:
+def killer() -> Iterator[Forker]:
     """Forks children that re-embed and die in it."""
-    paths = [ROOT / name for name in ("core", "server", "clients", "tests")]
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join(map(str, paths))}
-    process = subprocess.Popen(
-        [sys.executable, "-m", "support.reembedding"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        env=environment,
-        text=True,
-    )
-    yield process
-    assert process.stdin is not None
-    assert process.stdout is not None
-    process.stdin.close()
-    process.wait(wait_s())
-    process.stdout.close()
-
-
-def die(killer: Any, directory: Path, statement: int) -> tuple[bool, bool]:
-    """Whether the Reembed was answered before the child died; and whether it lived."""
-    killer.stdin.write(json.dumps({"directory": str(directory), "statement": statement}) + "\n")
-    killer.stdin.flush()
-    said = json.loads(killer.stdout.readline())
-    answered = said == "answered"
-    if answered:
-        said = json.loads(killer.stdout.readline())
-    assert said in (KILLED, 0), f"statement {statement}"
-    return answered, said == 0
+    with forker("support.reembedding") as made:
+        yield made
 
 
 def model_of(store: Any) -> str:
-    return str(store.engine.get_collection("default").result(wait_s()).model.name)
+    return str(store.info().model.name)
 
 
 @pytest.mark.timeout(300)
-def test_kill_in_a_reembedding_leaves_one_model_and_it_goes_on(killer: Any, tmp_path: Path) -> None:
+def test_kill_in_a_reembedding_leaves_one_model_and_it_goes_on(
+    killer: Forker, tmp_path: Path
+) -> None:
     base = tmp_path / "base"
     store = opened_with(base, "left")
     ids = [store.save(f"pump {number} stands", text_only=True, force=True) for number in range(6)]
@@ -82,7 +53,7 @@ def test_kill_in_a_reembedding_leaves_one_model_and_it_goes_on(killer: Any, tmp_
         statement += 1
         copy = tmp_path / str(statement)
         shutil.copytree(base, copy)
-        answered, lived = die(killer, copy, statement)
+        answered, lived = killer.die(directory=str(copy), statement=statement)
         # As it lies there, with nobody to go on.
         store = opened_with(copy, "left")
         restarted(store, None)

@@ -3,19 +3,14 @@ restored: what is listed is whole, and nothing is left of what is not."""
 
 from __future__ import annotations
 
-import json
-import os
 import shutil
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from support.engines import EVERY_STATUS, Store, opened
-from support.processes import ROOT
+from support.forking import KILLED, Forker, forker
 from support.snapshot_jobs import KINDS, SECRET
 from support.waits import wait_s
 from totonoe_core.domain.memories import Purge
@@ -24,30 +19,12 @@ from totonoe_core.domain.snapshots import SnapshotUse
 from totonoe_core.store.sqlite.snapshot import examine, sha256_of
 
 CHANGES_MAX = 60
-KILLED = -9
 
 
 @pytest.fixture(scope="module")
-def killer() -> Iterator[Any]:
-    paths = [ROOT / name for name in ("core", "server", "clients", "tests")]
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join(map(str, paths))}
-    with subprocess.Popen(
-        [sys.executable, "-m", "support.snapshot_jobs"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        env=environment,
-        text=True,
-    ) as process:
-
-        def die(**job: Any) -> Any:
-            assert process.stdin is not None
-            assert process.stdout is not None
-            process.stdin.write(json.dumps(job) + "\n")
-            process.stdin.flush()
-            return json.loads(process.stdout.readline())
-
-        yield die
-        process.stdin.close()
+def killer() -> Iterator[Forker]:
+    with forker("support.snapshot_jobs") as made:
+        yield made
 
 
 @pytest.fixture(scope="module")
@@ -57,9 +34,7 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, str]
         for number in range(8):
             store.save(f"note {number} of pump {number * 3}")
         secret = store.save(SECRET)
-        made = store.engine.create_snapshot(
-            store.collection, "", agent_id="anna", name="", comment=""
-        ).result(wait_s())
+        made = store.create_snapshot()
         store.save("what came later")
         named = {
             "secret": secret,
@@ -127,14 +102,14 @@ def check(directory: Path, kind: str, named: dict[str, str], answered: bool) -> 
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("kind", KINDS)
 def test_killed_anywhere_it_is_done_or_not(
-    killer: Any, base: tuple[Path, dict[str, str]], tmp_path: Path, kind: str
+    killer: Forker, base: tuple[Path, dict[str, str]], tmp_path: Path, kind: str
 ) -> None:
     directory, named = base
     done_from = None
     for last in range(CHANGES_MAX):
         copy = tmp_path / str(last)
         shutil.copytree(directory, copy)
-        answered, code = killer(directory=str(copy), kind=kind, named=named, last=last)
+        answered, code = killer.ask(directory=str(copy), kind=kind, named=named, last=last)
         assert code in (KILLED, 0)
         done = check(copy, kind, named, answered)
         assert done or not answered, "what was answered is lost"

@@ -98,15 +98,11 @@ def deleting(store: Store, _: dict[str, str], operation_id: str) -> None:
 
 
 def restoring(store: Store, _: dict[str, str], operation_id: str) -> None:
-    store.engine.restore_collection(
-        OTHER, operation_id, target_operation_id=operation(STEPS.index(deleting)), agent_id="anna"
-    ).result(wait_s())
+    store.restore_collection(OTHER, operation(STEPS.index(deleting)), operation_id=operation_id)
 
 
 def snapshooting(store: Store, named: dict[str, str], operation_id: str) -> None:
-    made = store.engine.create_snapshot(
-        "default", operation_id, agent_id="anna", name="kept", comment=""
-    ).result(wait_s())
+    made = store.create_snapshot(operation_id, name="kept")
     named["snapshot"] = made.snapshot.id
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
 from pathlib import Path
 
@@ -12,13 +11,13 @@ import totonoe
 from support.daemons import DaemonProcess
 from support.linear_check import Model, NotLinearizableError, check, is_live, seen
 from support.linear_clients import DIMENSION, Event, shown
-from support.processes import ROOT
-from support.waits import wait_s
+from support.processes import ROOT, at_once
 
 PROCESSES = 3
 CLIENTS = 32
 COLLECTION = "drill"
 AS_OF_EVERY = 40
+PATH = os.pathsep.join([str(ROOT / "tests"), os.environ.get("PYTHONPATH", "")])
 
 
 def history(address: str, seed: int, calls_each: int, folder: Path) -> list[Event]:
@@ -30,42 +29,19 @@ def history(address: str, seed: int, calls_each: int, folder: Path) -> list[Even
             guard=totonoe.GuardPolicy(preset="ego", exact=True, cosine_distance_below=0.0),
         )
     names = [f"agent-{number}" for number in range(CLIENTS)]
-    start = folder / "start"
-    environment = os.environ | {
-        "PYTHONPATH": os.pathsep.join([str(ROOT / "tests"), os.environ.get("PYTHONPATH", "")])
-    }
-    workers = []
-    for number in range(PROCESSES):
-        worker = subprocess.Popen(
-            [sys.executable, "-m", "support.linear_clients"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-            env=environment,
-        )
-        job = {
+    jobs = [
+        {
             "address": address,
             "collection": COLLECTION,
             "names": names[number::PROCESSES],
             "seed": seed,
             "count": calls_each,
-            "start": str(start),
         }
-        assert worker.stdin is not None
-        worker.stdin.write(json.dumps(job))
-        worker.stdin.close()
-        workers.append(worker)
-    for worker in workers:
-        assert worker.stdout is not None
-        assert worker.stdout.readline() == "ready\n"
-    start.touch()
-    events = []
-    for worker in workers:
-        assert worker.stdout is not None
-        events += [Event(**json.loads(line)) for line in worker.stdout]
-        worker.stdout.close()
-        assert worker.wait(wait_s()) == 0
-    start.unlink()
+        for number in range(PROCESSES)
+    ]
+    command = [sys.executable, "-m", "support.linear_clients"]
+    said = at_once(command, jobs, folder, PYTHONPATH=PATH)
+    events = [Event(**json.loads(line)) for lines in said for line in lines]
     assert len(events) == CLIENTS * calls_each
     return events
 
@@ -103,8 +79,7 @@ class BrokenDaemon(DaemonProcess):
         return [sys.executable, "-m", "support.broken_daemon", self._name]
 
     def environment(self) -> dict[str, str]:
-        paths = [str(ROOT / "tests"), os.environ.get("PYTHONPATH", "")]
-        return super().environment() | {"PYTHONPATH": os.pathsep.join(paths)}
+        return super().environment() | {"PYTHONPATH": PATH}
 
 
 def is_wrong(events: list[Event], *, of_several: bool = False) -> bool:

@@ -8,11 +8,7 @@ statement: of SQL, or of what a purge writes and syncs beside it.
 
 from __future__ import annotations
 
-import itertools
-import json
 import os
-import signal
-import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -20,6 +16,7 @@ from typing import Any
 from unittest import mock
 
 from support.engines import Store, change, forget, link, remember, unlink, update
+from support.forking import dying_at, say_answered, serve
 from support.waits import wait_s
 from totonoe_core.base import ids
 from totonoe_core.domain.commands import Command
@@ -79,19 +76,14 @@ def seen(store: Store) -> Any:
     return store.revision, store.list(), episodes.episodes, operations.operations, settings
 
 
-def carry_out(directory: Path, kind: str, named: dict[str, str], statement: int) -> None:
+def carry_out(directory: str, kind: str, named: dict[str, str], statement: int) -> None:
     """Does the operation and closes; dies before the numbered statement (-1: none)."""
-    store = Store(directory)
+    store = Store(Path(directory))
     assert store.revision
     connection = (
         store.engine._collections.opened("default").result(wait_s())._state.file._connection
     )
-    numbers = itertools.count()
-
-    def count(*_: Any) -> bool:
-        if next(numbers) == statement:
-            os.kill(os.getpid(), signal.SIGKILL)
-        return True
+    count = dying_at(statement)
 
     def counted(call: Callable[..., Any]) -> Callable[..., Any]:
         return lambda *values: count() and call(*values)
@@ -105,26 +97,9 @@ def carry_out(directory: Path, kind: str, named: dict[str, str], statement: int)
     ):
         store.apply(OPERATIONS[kind](named), operation_id="op-of-the-test")
         if statement >= 0:
-            # From here on it must be there, however this process ends.
-            os.write(1, b'"answered"\n')
+            say_answered()
         store.close()
 
 
-def serve() -> None:
-    """Forks for each job, before anything has a thread."""
-    for line in sys.stdin:
-        job = json.loads(line)
-        pid = os.fork()
-        if pid == 0:
-            try:
-                carry_out(Path(job["directory"]), job["kind"], job["named"], job["statement"])
-            except BaseException as error:
-                os.write(2, repr(error).encode())
-                os._exit(1)
-            os._exit(0)
-        _, status = os.waitpid(pid, 0)
-        os.write(1, json.dumps(os.waitstatus_to_exitcode(status)).encode() + b"\n")
-
-
 if __name__ == "__main__":
-    serve()
+    serve(carry_out)

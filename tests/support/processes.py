@@ -24,18 +24,54 @@ ROOT = Path(__file__).parents[2]
 THREADS = 4
 
 
+def environment() -> dict[str, str]:
+    """The environment of a child, which finds the packages and `support` there."""
+    paths = [ROOT / name for name in ("core", "server", "clients", "tests")]
+    return os.environ | {"PYTHONPATH": os.pathsep.join(map(str, paths))}
+
+
+def at_once(
+    command: list[str], jobs: list[dict[str, Any]], folder: Path, **more: str
+) -> list[list[str]]:
+    """Run a process for each job, from the moment on that all are ready; return their lines.
+
+    Each reads its job as JSON, says "ready", and begins when the file that the job names as its
+    start is there. More is what its environment has besides.
+    """
+    start = folder / "start"
+    started = []
+    for job in jobs:
+        process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=os.environ | more, text=True
+        )
+        assert process.stdin is not None
+        process.stdin.write(json.dumps(job | {"start": str(start)}))
+        process.stdin.close()
+        started.append(process)
+    for process in started:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+    start.touch()
+    said = []
+    for process in started:
+        assert process.stdout is not None
+        said.append(list(process.stdout))
+        process.stdout.close()
+        assert process.wait(wait_s()) == 0
+    start.unlink()
+    return said
+
+
 class Child:
     """A child that says one JSON line for each thing that is certain."""
 
     def __init__(self, role: str, directory: Path, *arguments: object) -> None:
-        paths = [ROOT / name for name in ("core", "server", "clients", "tests")]
-        environment = os.environ | {"PYTHONPATH": os.pathsep.join(map(str, paths))}
         command = [sys.executable, "-m", "support.processes", role, str(directory)]
         self.process = subprocess.Popen(
             [*command, *map(str, arguments)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            env=environment,
+            env=environment(),
         )
         assert self.process.stdout is not None
         self._output = self.process.stdout

@@ -6,11 +6,6 @@ the other model, or of both. The length is the same, so that nothing but the tag
 
 from __future__ import annotations
 
-import itertools
-import json
-import os
-import signal
-import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -19,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from support.engines import FakeClock, InProcessEmbedding, Store
+from support.forking import dying_at, say_answered, serve
 from support.waits import wait_s
 from totonoe_core.domain.records import Status
 from totonoe_core.domain.reembed import Reembed, Reembedded
@@ -79,7 +75,6 @@ def told_by(watch: Any) -> list[Any]:
 
 
 def reembed(store: Store, operation_id: str = "") -> Reembedded:
-    """The result of a Reembed."""
     (last,) = [one for one in told_by(begin(store, operation_id)) if one.done]
     return last.done
 
@@ -144,41 +139,16 @@ def opened_with(path: Path, name: str, **more: Any) -> Store:
     return Store(path, embedding=running(name), clock=FakeClock(), **more)
 
 
-def carry_out(directory: Path, statement: int) -> None:
+def carry_out(directory: str, statement: int) -> None:
     """Re-embeds and closes; dies before the numbered statement of the writer (-1: none)."""
-    store = opened_with(directory, "right")
-    connection = state_of(store).file._connection
-    numbers = itertools.count()
-
-    def count(*_: Any) -> bool:
-        if next(numbers) == statement:
-            os.kill(os.getpid(), signal.SIGKILL)
-        return True
-
-    connection.exec_trace = count
+    store = opened_with(Path(directory), "right")
+    state_of(store).file._connection.exec_trace = dying_at(statement)
     reembed(store, "op-of-the-test")
     if statement >= 0:
-        # From here on it must be there, however this process ends.
-        os.write(1, b'"answered"\n')
+        say_answered()
     settle(store)
     store.close()
 
 
-def serve() -> None:
-    """Forks for each job, before anything has a thread."""
-    for line in sys.stdin:
-        job = json.loads(line)
-        pid = os.fork()
-        if pid == 0:
-            try:
-                carry_out(Path(job["directory"]), job["statement"])
-            except BaseException as error:
-                os.write(2, repr(error).encode())
-                os._exit(1)
-            os._exit(0)
-        _, status = os.waitpid(pid, 0)
-        os.write(1, json.dumps(os.waitstatus_to_exitcode(status)).encode() + b"\n")
-
-
 if __name__ == "__main__":
-    serve()
+    serve(carry_out)

@@ -74,7 +74,6 @@ class Death:
 
 
 def work(job: dict[str, Any], answered: int) -> None:
-    """In the child."""
     root = Path(job["directory"])
     death = Death(root, job["last"])
     with opened(root) as store:
