@@ -13,7 +13,7 @@ from support import oracles_joins
 from totonoe_core.domain.grouping import complete_link
 from totonoe_core.index.arrays import CHUNK, Arrays
 from totonoe_core.joins import jaccard
-from totonoe_core.joins.jaccard import jaccard_pairs, jaccard_pairs_of_sets
+from totonoe_core.joins.jaccard import jaccard_pairs, steps_of_sets
 from totonoe_core.kernels.joins import STRETCH
 
 THRESHOLDS = (0.0, 0.2, 0.25, 1 / 3, 0.4, 0.5, 0.6, 2 / 3, 0.7, 0.75, 0.9, 0.999)
@@ -36,7 +36,8 @@ def collected(stream) -> dict:
 
 
 def joined(sets, similarity_above, **options) -> dict:
-    return collected(jaccard_pairs_of_sets(*as_csr(sets), similarity_above, **options))
+    steps = steps_of_sets(*as_csr(sets), similarity_above, **options)
+    return collected(step.pairs for step in steps if step.pairs is not None)
 
 
 # The top of the range too: as a signed or float number it would change its order.
@@ -138,7 +139,11 @@ def test_join_of_a_view_names_slots_across_chunks() -> None:
 def test_join_that_is_stopped_ends_before_the_next_step(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(jaccard, "_FIRST_WORK", 1)
     stop = threading.Event()
-    stream = jaccard_pairs_of_sets(*as_csr([{1, 2}] * 50), 0.5, stop=stop)
+    arrays = Arrays(1)
+    for _ in range(50):
+        arrays.append({}, np.ones(1, np.float32), np.array([1, 2], np.uint64))
+    arrays.publish()
+    stream = jaccard_pairs(arrays.view(), np.arange(50), 0.5, stop=stop)
     assert len(next(stream).a)
     stop.set()
     assert list(stream) == []

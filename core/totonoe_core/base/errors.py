@@ -71,6 +71,11 @@ class InvalidArgument(TotonoeError):
         )
 
 
+def over_limit(field: str, got: object, most: object) -> InvalidArgument:
+    """Return the error for more of something than its limit, `most`, allows."""
+    return InvalidArgument("LIMIT_EXCEEDED", field=field, got=got, allowed=f"at most {most}")
+
+
 class BadImport(InvalidArgument):
     """A line of an import file is not valid. The error names line and field.
 

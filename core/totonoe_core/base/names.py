@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from totonoe_core.base import limits
-from totonoe_core.base.errors import InvalidArgument
+from totonoe_core.base.errors import InvalidArgument, over_limit
 
 _STEERING = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 """Control characters, line and paragraph separators, and marks that turn the direction."""
@@ -29,9 +29,7 @@ def check(value: str, field: str, limit_bytes: int = limits.NAME_BYTES_MAX) -> N
         _check_characters(value, field)
     size = len(value) if plain else len(value.encode())
     if size > limit_bytes:
-        raise InvalidArgument(
-            "LIMIT_EXCEEDED", field=field, got=f"{size} bytes", allowed=f"at most {limit_bytes}"
-        )
+        raise over_limit(field, f"{size} bytes", limit_bytes)
 
 
 def _check_characters(value: str, field: str) -> None:

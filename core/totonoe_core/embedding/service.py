@@ -294,11 +294,8 @@ class EmbeddingService:
             if len(text) * 4 > limits.CONTENT_BYTES_MAX:
                 size_bytes = len(text.encode("utf-8", "surrogatepass"))
                 if size_bytes > limits.CONTENT_BYTES_MAX:
-                    raise errors.InvalidArgument(
-                        "LIMIT_EXCEEDED",
-                        field="content",
-                        got=f"{size_bytes} bytes",
-                        allowed=f"at most {limits.CONTENT_BYTES_MAX} bytes",
+                    raise errors.over_limit(
+                        "content", f"{size_bytes} bytes", f"{limits.CONTENT_BYTES_MAX} bytes"
                     )
         try:
             return [text_key(text) for text in texts]

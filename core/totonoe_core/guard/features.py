@@ -204,7 +204,6 @@ def _grams(text: str, size: int) -> frozenset[str]:
 def _of_texts(
     own: _Profile, other: _Profile, set_aside: float, cosine: float, language: str
 ) -> list[float]:
-    """Return the features of `_TEXT`."""
     fewer, more = _sorted(len(own.text), len(other.text))
     found = [cosine, set_aside, _share(fewer, more), log(1.0 + fewer)]
     found += [language == one for one in _LANGUAGES]

@@ -75,8 +75,12 @@ def jaccard_pairs(
         of the prefixes indexed, 12 bytes each.
     slots : int64[n]
         Slots of the view, in any order; repeats are folded.
-    similarity_above, changed, stop
-        As `jaccard_pairs_of_sets` takes them, in slots.
+    similarity_above : float
+        In 0..1 without 1, exclusive. Near 0 nearly every pair that shares a token is read.
+    changed : collection of int, optional
+        Only pairs with at least one of these slots.
+    stop : threading.Event, optional
+        Checked between steps of a few million index entries.
 
     Yields
     ------
@@ -105,7 +109,7 @@ def jaccard_steps(
     if changed is not None:
         wanted = np.fromiter(changed, np.int64, len(changed))
         changed = set(np.flatnonzero(np.isin(slots, wanted)).tolist())
-    for step in _steps_of_sets(indptr, values, similarity_above, changed):
+    for step in steps_of_sets(indptr, values, similarity_above, changed):
         pairs = step.pairs
         if pairs is None:
             yield step
@@ -114,15 +118,13 @@ def jaccard_steps(
             yield JaccardStep(step.done, found)
 
 
-def jaccard_pairs_of_sets(
+def steps_of_sets(
     indptr: NDArray[np.int64],
     values: NDArray[np.uint64],
     similarity_above: float,
-    *,
     changed: Collection[int] | None = None,
-    stop: threading.Event | None = None,
-) -> Iterator[JaccardPairs]:
-    """Yield every pair of CSR rows whose Jaccard similarity is above a threshold, once.
+) -> Iterator[JaccardStep]:
+    """Run the join on CSR rows, in row numbers.
 
     Parameters
     ----------
@@ -130,33 +132,9 @@ def jaccard_pairs_of_sets(
         Row bounds, from 0.
     values : uint64[nnz]
         Token hashes, unique inside each row.
-    similarity_above : float
-        In 0..1 without 1, exclusive. Near 0 nearly every pair that shares a token is read.
-    changed : collection of int, optional
-        Only pairs with at least one of these rows.
-    stop : threading.Event, optional
-        Checked between steps of a few million index entries.
-
-    Yields
-    ------
-    JaccardPairs
-        Row numbers; at least one pair.
+    similarity_above, changed
+        As `jaccard_pairs` takes them, in rows.
     """
-    steps = _steps_of_sets(indptr, values, similarity_above, changed)
-    while not (stop is not None and stop.is_set()):
-        step = next(steps, None)
-        if step is None:
-            return
-        if step.pairs is not None:
-            yield step.pairs
-
-
-def _steps_of_sets(
-    indptr: NDArray[np.int64],
-    values: NDArray[np.uint64],
-    similarity_above: float,
-    changed: Collection[int] | None,
-) -> Iterator[JaccardStep]:
     assert 0.0 <= similarity_above < 1.0
     sizes = np.diff(indptr)
     is_changed = np.ones(len(sizes), np.uint8)

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from totonoe_core.base import ids, limits
-from totonoe_core.base.errors import InvalidArgument
+from totonoe_core.base.errors import InvalidArgument, over_limit
 from totonoe_core.base.names import check as named
 from totonoe_core.domain.calibration import FALSE_MERGE_BUDGET_MAX
 from totonoe_core.domain.cleanup import CleanUpDuplicates, Decay, EndSession, GroupBy
@@ -82,9 +82,7 @@ def optional_text(value: str, field: str, limit_bytes: int) -> None:
             "MALFORMED_MESSAGE", field=field, got="a lone surrogate", allowed="valid Unicode"
         ) from None
     if size > limit_bytes:
-        raise InvalidArgument(
-            "LIMIT_EXCEEDED", field=field, got=f"{size} bytes", allowed=f"at most {limit_bytes}"
-        )
+        raise over_limit(field, f"{size} bytes", limit_bytes)
 
 
 def number(value: float, field: str, low: float, high: float) -> None:
@@ -96,7 +94,7 @@ def number(value: float, field: str, low: float, high: float) -> None:
 def count(size: int, field: str, limit: int, least: int = 0) -> None:
     """Check that a list's length is within [least, limit]."""
     if size > limit:
-        raise InvalidArgument("LIMIT_EXCEEDED", field=field, got=size, allowed=f"at most {limit}")
+        raise over_limit(field, size, limit)
     if size < least:
         raise InvalidArgument("MISSING_FIELD", field=field, got=size, allowed=f"at least {least}")
 
@@ -124,21 +122,15 @@ def json_object(value: dict[str, Any], field: str, limit_bytes: int) -> None:
     _depth(value, field, 1)
     size = len(json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode())
     if size > limit_bytes:
-        raise InvalidArgument(
-            "LIMIT_EXCEEDED",
-            field=field,
-            got=f"{size} bytes of JSON",
-            allowed=f"at most {limit_bytes}",
-        )
+        raise over_limit(field, f"{size} bytes of JSON", limit_bytes)
 
 
 def _depth(value: Any, field: str, depth: int) -> None:
     if depth > limits.STRUCT_DEPTH_MAX:
-        raise InvalidArgument(
-            "LIMIT_EXCEEDED",
-            field=field,
-            got=f"more than {limits.STRUCT_DEPTH_MAX} levels",
-            allowed=f"at most {limits.STRUCT_DEPTH_MAX} levels",
+        raise over_limit(
+            field,
+            f"more than {limits.STRUCT_DEPTH_MAX} levels",
+            f"{limits.STRUCT_DEPTH_MAX} levels",
         )
     if isinstance(value, dict):
         for item in value.values():

@@ -32,7 +32,7 @@ from google.protobuf.message import DecodeError, Message
 from grpc import aio
 
 from totonoe_core.base import limits, names
-from totonoe_core.base.errors import InvalidArgument, Quota, TotonoeError
+from totonoe_core.base.errors import InvalidArgument, Quota, TotonoeError, over_limit
 from totonoe_core.base.turn import TURN
 from totonoe_server import status
 from totonoe_server.access.gate import Call, Gate
@@ -534,12 +534,7 @@ def _metadata_fits(context: Any) -> None:
     """Refuses a call with long metadata: gRPC holds each frame of them to the limit, not all."""
     size = sum(len(name) + len(value) for name, value in context.invocation_metadata() or ())
     if size > limits.METADATA_BYTES_MAX:
-        raise InvalidArgument(
-            "LIMIT_EXCEEDED",
-            field="metadata",
-            got=f"{size} bytes",
-            allowed=f"at most {limits.METADATA_BYTES_MAX} bytes",
-        )
+        raise over_limit("metadata", f"{size} bytes", f"{limits.METADATA_BYTES_MAX} bytes")
 
 
 def _in_time(context: Any) -> None:
@@ -563,9 +558,6 @@ def _encoded(answer: Message | Encoded, call: Call | None) -> Encoded:
 def _fits(size: int) -> None:
     """Refuses an answer that gRPC would not send, by a name that tells what to do."""
     if size > limits.MESSAGE_BYTES_MAX:
-        raise InvalidArgument(
-            "LIMIT_EXCEEDED",
-            field="answer",
-            got=f"{size} bytes",
-            allowed=f"at most {limits.MESSAGE_BYTES_MAX} bytes: ask for fewer at once",
+        raise over_limit(
+            "answer", f"{size} bytes", f"{limits.MESSAGE_BYTES_MAX} bytes: ask for fewer at once"
         )

@@ -15,7 +15,7 @@ from functools import partial
 
 from totonoe.v1 import memory_service_pb2 as pb
 from totonoe_core.base import limits
-from totonoe_core.base.errors import InvalidArgument
+from totonoe_core.base.errors import InvalidArgument, over_limit
 from totonoe_core.domain.commands import Applied
 from totonoe_core.domain.memories import Remember
 from totonoe_core.engine.seam.seam import Engine
@@ -109,12 +109,7 @@ class Bulk:
 
 def _check_size(request: pb.RememberManyRequest) -> None:
     if len(request.items) > limits.ITEMS_PER_MESSAGE_MAX:
-        raise InvalidArgument(
-            "LIMIT_EXCEEDED",
-            field="items",
-            got=len(request.items),
-            allowed=f"at most {limits.ITEMS_PER_MESSAGE_MAX}",
-        )
+        raise over_limit("items", len(request.items), limits.ITEMS_PER_MESSAGE_MAX)
 
 
 def _response(outcomes: Sequence[Applied | BaseException]) -> pb.RememberManyResponse:

@@ -10,7 +10,7 @@ from typing import Any, Protocol, TypeVar, cast
 from google.protobuf.message import Message
 
 from totonoe_core.base import limits
-from totonoe_core.base.errors import InvalidArgument, NotCaughtUp
+from totonoe_core.base.errors import InvalidArgument, NotCaughtUp, over_limit
 from totonoe_core.domain.asking import Previewable, Query
 from totonoe_core.domain.collections import Sees, sees_all
 from totonoe_core.domain.commands import Applied, Command
@@ -183,9 +183,6 @@ def fits_an_answer(answer: Message, field: str, hint: str, beside_bytes: int = 0
     """
     size = length_of(answer) + beside_bytes
     if size > limits.MESSAGE_BYTES_MAX:
-        raise InvalidArgument(
-            "LIMIT_EXCEEDED",
-            field=field,
-            got=f"memories of {size} bytes",
-            allowed=f"at most {limits.MESSAGE_BYTES_MAX} bytes: {hint}",
+        raise over_limit(
+            field, f"memories of {size} bytes", f"{limits.MESSAGE_BYTES_MAX} bytes: {hint}"
         )

@@ -10,7 +10,7 @@ from google.protobuf.message import Message
 
 from totonoe.v1 import memory_service_pb2, types_pb2
 from totonoe_core.base import limits
-from totonoe_core.base.errors import InvalidArgument
+from totonoe_core.base.errors import InvalidArgument, over_limit
 from totonoe_core.domain.expiry import expires_us
 from totonoe_core.domain.filter import NO_FILTER, Comparison, Filter
 from totonoe_core.domain.graph import LinkMemories, UnlinkMemories
@@ -361,12 +361,7 @@ def _comparisons_from_wire(value: types_pb2.Filter, at: str) -> tuple[Comparison
     """Return the comparisons of a filter, checked for their number before any is looked at."""
     field = f"{at}comparisons"
     if len(value.comparisons) > limits.COMPARISONS_MAX:
-        raise InvalidArgument(
-            "LIMIT_EXCEEDED",
-            field=field,
-            got=len(value.comparisons),
-            allowed=f"at most {limits.COMPARISONS_MAX}",
-        )
+        raise over_limit(field, len(value.comparisons), limits.COMPARISONS_MAX)
     return tuple(
         Comparison(
             tuple(one.path),

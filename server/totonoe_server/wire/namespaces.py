@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from totonoe.v1 import memory_service_pb2 as pb
 from totonoe_core.base import limits
-from totonoe_core.base.errors import InvalidArgument
+from totonoe_core.base.errors import over_limit
 from totonoe_core.domain.queries import (
     Namespace,
     NamespacePage,
@@ -20,12 +20,7 @@ _pattern_from_wire = decoder(pb.NamespacePattern, NamespacePattern)
 def _patterns_from_wire(request: pb.ListNamespacesRequest, _: str) -> tuple[NamespacePattern, ...]:
     """Return the patterns, checked for their number before any is looked at."""
     if len(request.patterns) > limits.NAMESPACE_PATTERNS_MAX:
-        raise InvalidArgument(
-            "LIMIT_EXCEEDED",
-            field="patterns",
-            got=len(request.patterns),
-            allowed=f"at most {limits.NAMESPACE_PATTERNS_MAX}",
-        )
+        raise over_limit("patterns", len(request.patterns), limits.NAMESPACE_PATTERNS_MAX)
     return tuple(map(_pattern_from_wire, request.patterns))
 
 

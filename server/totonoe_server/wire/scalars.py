@@ -21,7 +21,7 @@ from google.protobuf.timestamp_pb2 import Timestamp
 
 from totonoe.v1 import memory_service_pb2, types_pb2
 from totonoe_core.base import limits
-from totonoe_core.base.errors import InvalidArgument
+from totonoe_core.base.errors import InvalidArgument, over_limit
 from totonoe_core.domain import filter, policy, queries, records
 from totonoe_server.wire.encoding import struct_bytes
 
@@ -97,12 +97,7 @@ class EnumTable(Generic[_E]):
             LIMIT_EXCEEDED, UNKNOWN_ENUM.
         """
         if len(numbers) > limits.FILTER_VALUES_MAX:
-            raise InvalidArgument(
-                "LIMIT_EXCEEDED",
-                field=field,
-                got=len(numbers),
-                allowed=f"at most {limits.FILTER_VALUES_MAX}",
-            )
+            raise over_limit(field, len(numbers), limits.FILTER_VALUES_MAX)
         return tuple(self.from_wire(number, field, unset) for number in numbers)
 
 
@@ -249,12 +244,7 @@ def struct_from_wire(
     value: Struct = getattr(holder, name)
     size = value.ByteSize()
     if size > limit_bytes * _STRUCT_GROWTH:
-        raise InvalidArgument(
-            "LIMIT_EXCEEDED",
-            field=field,
-            got=f"{size} bytes",
-            allowed=f"at most {limit_bytes} bytes of JSON",
-        )
+        raise over_limit(field, f"{size} bytes", f"{limit_bytes} bytes of JSON")
     return {key: _plain(item, field) for key, item in value.fields.items()}
 
 
@@ -266,12 +256,7 @@ def value_from_wire(
     value: Value = getattr(holder, name)
     size = value.ByteSize()
     if size > limit_bytes * _STRUCT_GROWTH:
-        raise InvalidArgument(
-            "LIMIT_EXCEEDED",
-            field=field,
-            got=f"{size} bytes",
-            allowed=f"at most {limit_bytes} bytes of JSON",
-        )
+        raise over_limit(field, f"{size} bytes", f"{limit_bytes} bytes of JSON")
     return _plain(value, field)
 
 

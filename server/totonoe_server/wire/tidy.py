@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from totonoe.v1 import tidy_pb2 as pb
 from totonoe_core.base import limits
-from totonoe_core.base.errors import InvalidArgument
+from totonoe_core.base.errors import InvalidArgument, over_limit
 from totonoe_core.domain.commands import Applied, Command
 from totonoe_core.domain.memories import Remembered, Updated
 from totonoe_core.domain.queries import NearCluster, NearGroups, NearQuery, TurnRecorded
@@ -102,8 +102,7 @@ def plan_from_wire(request: pb.ApplyTidyPlanRequest) -> tuple[Command, ...]:
             )
     only = request.only
     if len(only) > limits.TIDY_UPDATES_MAX:
-        allowed = f"at most {limits.TIDY_UPDATES_MAX}"
-        raise InvalidArgument("LIMIT_EXCEEDED", field="only", got=len(only), allowed=allowed)
+        raise over_limit("only", len(only), limits.TIDY_UPDATES_MAX)
     return tidy_plan.commands(request.agent_id, updates, tuple(only), request.reason)
 
 
@@ -116,12 +115,7 @@ def updates_from_wire(plan: pb.TidyPlan) -> tuple[TidyUpdate, ...]:
         LIMIT_EXCEEDED, UNKNOWN_ENUM, BAD_TIME.
     """
     if len(plan.state_updates) > limits.TIDY_UPDATES_MAX:
-        raise InvalidArgument(
-            "LIMIT_EXCEEDED",
-            field="state_updates",
-            got=len(plan.state_updates),
-            allowed=f"at most {limits.TIDY_UPDATES_MAX}",
-        )
+        raise over_limit("state_updates", len(plan.state_updates), limits.TIDY_UPDATES_MAX)
     return tuple(
         _update_from_wire(update, f"state_updates[{at}].")
         for at, update in enumerate(plan.state_updates)

@@ -7,7 +7,7 @@ for all who see both.
 from __future__ import annotations
 
 from totonoe_core.base import limits
-from totonoe_core.base.errors import InvalidArgument
+from totonoe_core.base.errors import InvalidArgument, over_limit
 from totonoe_core.domain.dismissals import Dismiss, Dismissed, Undismiss, Undismissed
 from totonoe_core.domain.records import Dismissal, Memory
 from totonoe_core.engine.state.ledger import Ledger, Operation
@@ -79,9 +79,6 @@ def _pair(one: Memory, other: Memory) -> tuple[Memory, Memory]:
 def _check_room(ledger: Ledger, field: str, memory: Memory) -> None:
     count = ledger.rows.dismissal_count(memory.row)
     if count >= limits.DISMISSALS_PER_MEMORY_MAX:
-        raise InvalidArgument(
-            "LIMIT_EXCEEDED",
-            field=field,
-            got=f"{count} dismissed pairs with {memory.id}",
-            allowed=f"at most {limits.DISMISSALS_PER_MEMORY_MAX}",
+        raise over_limit(
+            field, f"{count} dismissed pairs with {memory.id}", limits.DISMISSALS_PER_MEMORY_MAX
         )

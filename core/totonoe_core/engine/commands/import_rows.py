@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from totonoe_core.base import limits
-from totonoe_core.base.errors import AlreadyExists, BadImport, InvalidArgument, Quota
+from totonoe_core.base.errors import AlreadyExists, BadImport, InvalidArgument, Quota, over_limit
 from totonoe_core.domain.records import Dismissal, Episode, Link, Memory, Status
 from totonoe_core.domain.transfer import DismissalLine, ImportRows, LinkLine, RowsImported
 from totonoe_core.engine.commands.settings import changed
@@ -162,12 +162,7 @@ class _Batch:
             held = self._ledger.rows.link_counts((row,))[row]
         self._held[row] = held + 1
         if held >= limits.LINKS_PER_MEMORY_MAX:
-            raise InvalidArgument(
-                "LIMIT_EXCEEDED",
-                field=field,
-                got=f"{held} links on {memory_id}",
-                allowed=f"at most {limits.LINKS_PER_MEMORY_MAX}",
-            )
+            raise over_limit(field, f"{held} links on {memory_id}", limits.LINKS_PER_MEMORY_MAX)
 
     def _expired(self, row: int) -> bool:
         """Return whether a memory was forgotten since its time was over."""
@@ -201,11 +196,10 @@ class _Batch:
             raise InvalidArgument("BAD_IMPORT", field="id_a", got="a pair twice", allowed="once")
         for row, memory_id in ((a, given.id_a), (b, given.id_b)):
             if ledger.rows.dismissal_count(row) >= limits.DISMISSALS_PER_MEMORY_MAX:
-                raise InvalidArgument(
-                    "LIMIT_EXCEEDED",
-                    field="id_a",
-                    got=f"{limits.DISMISSALS_PER_MEMORY_MAX} pairs with {memory_id}",
-                    allowed=f"at most {limits.DISMISSALS_PER_MEMORY_MAX}",
+                raise over_limit(
+                    "id_a",
+                    f"{limits.DISMISSALS_PER_MEMORY_MAX} pairs with {memory_id}",
+                    limits.DISMISSALS_PER_MEMORY_MAX,
                 )
         found = ledger.rows.excerpts([a, b])
         made = Dismissal(

@@ -374,7 +374,6 @@ class Planner:
         return None
 
     def _after(self, memory: Memory) -> Memory:
-        """Return a memory as it is after the Undo."""
         return self._plan.memories.get(memory.row, (memory, memory))[1]
 
     def _external_id_taken(self, now: Memory, after: Memory) -> bool:

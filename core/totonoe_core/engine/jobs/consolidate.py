@@ -460,7 +460,6 @@ class Consolidating:
                 return run.attach(0)
 
     def _joins(self) -> set[Join]:
-        """Return the joins of all runs."""
         return {run.public for run in self._all()}
 
     def _make_room(self, public: Join) -> None:

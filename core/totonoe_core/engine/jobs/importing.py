@@ -31,6 +31,7 @@ from totonoe_core.base.errors import (
     ReadOnly,
     TotonoeError,
     Unavailable,
+    over_limit,
 )
 from totonoe_core.domain.commands import Applied, Command
 from totonoe_core.domain.memories import Remember, Remembered
@@ -106,12 +107,7 @@ class Importing:
         would meet (`Unavailable`, `ReadOnly`, ...); then the same import may be started again.
         """
         if len(data) > limits.IMPORT_CHUNK_BYTES_MAX:
-            raise InvalidArgument(
-                "LIMIT_EXCEEDED",
-                field="data",
-                got=f"{len(data)} bytes",
-                allowed=f"at most {limits.IMPORT_CHUNK_BYTES_MAX}",
-            )
+            raise over_limit("data", f"{len(data)} bytes", limits.IMPORT_CHUNK_BYTES_MAX)
         self._turn.check()
         return driven(self._executor, self._take(data, last))
 

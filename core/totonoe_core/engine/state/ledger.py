@@ -16,10 +16,10 @@ from totonoe_core.base import ids, limits
 from totonoe_core.base.errors import (
     AlreadyExists,
     Corruption,
-    InvalidArgument,
     NotFound,
     Precondition,
     StaleRevision,
+    over_limit,
 )
 from totonoe_core.domain.collections import CollectionInfo
 from totonoe_core.domain.records import Dismissal, Fields, Kind, Link, LinkType, Memory, Status
@@ -303,12 +303,7 @@ class Ledger:
         """Raise `InvalidArgument` if a memory has no room for a link."""
         count = self.rows.link_counts((memory.row,))[memory.row]
         if count >= limits.LINKS_PER_MEMORY_MAX:
-            raise InvalidArgument(
-                "LIMIT_EXCEEDED",
-                field=field,
-                got=f"{count} links on {memory.id}",
-                allowed=f"at most {limits.LINKS_PER_MEMORY_MAX}",
-            )
+            raise over_limit(field, f"{count} links on {memory.id}", limits.LINKS_PER_MEMORY_MAX)
 
     # -- Dismissals
 

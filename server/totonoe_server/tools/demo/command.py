@@ -5,18 +5,18 @@ from __future__ import annotations
 import json
 import os
 import signal
-import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from totonoe_server.tools.bars import progress
+
 if TYPE_CHECKING:
     from totonoe_server.tools.demo.conversation import Conversation
-    from totonoe_server.tools.demo.story import Begin
 
 AGENTS_MAX = 16
 EXIT_FAILED = 1
@@ -117,7 +117,7 @@ def _run(conversation: Conversation, agents: int, options: list[str]) -> dict[st
         place = Path(directory)
         with (
             daemon(place / "data", place / "daemon.log", options) as address,
-            _progress() as begin,
+            progress() as begin,
         ):
             return tell(conversation, address, agents, place, begin)
 
@@ -135,28 +135,3 @@ def _ending_in_order() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGTERM, before)
-
-
-@contextmanager
-def _progress() -> Iterator[Begin]:
-    """A bar for each part on standard error; nothing where that is no terminal."""
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
-    console = Console(file=sys.stderr, markup=False, highlight=False)
-    bars = Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        console=console,
-        disable=not console.is_terminal,
-        transient=True,
-    )
-
-    def begin(name: str, size: int) -> Callable[[], object]:
-        task = bars.add_task(name, total=size)
-        return lambda: bars.advance(task)
-
-    with bars:
-        yield begin

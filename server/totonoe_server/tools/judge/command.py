@@ -56,8 +56,8 @@ def try_(
     prepare_kernels()
     from totonoe_core.base.errors import TotonoeError
     from totonoe_server.life.config import SettingsError
+    from totonoe_server.tools.bars import progress
     from totonoe_server.tools.judge.trying import JudgeGoneError
-    from totonoe_server.tools.quality.command import progress
     from totonoe_server.tools.quality.files import FileError
 
     try:

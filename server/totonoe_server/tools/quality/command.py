@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -13,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from totonoe_server.tools import options
+from totonoe_server.tools.bars import progress
 
 if TYPE_CHECKING:
     from totonoe_core.embedding import EmbedderSettings
@@ -191,28 +190,3 @@ def embedder_of(given: dict[str, Any]) -> EmbedderSettings:
     return EmbedderSettings(
         kind=settings.embedder, **{name: getattr(settings, f"embedder_{name}") for name in rest}
     )
-
-
-@contextmanager
-def progress() -> Iterator[Begin]:
-    """Show a bar for each file on standard error; nothing where that is no terminal."""
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
-    console = Console(file=sys.stderr, markup=False, highlight=False)
-    bars = Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        console=console,
-        disable=not console.is_terminal,
-        transient=True,
-    )
-
-    def begin(name: str, size: int) -> Any:
-        task = bars.add_task(name, total=size)
-        return lambda done: bars.advance(task, done)
-
-    with bars:
-        yield begin
