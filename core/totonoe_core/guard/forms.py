@@ -7,6 +7,7 @@ Such values differ by their keys (`text.reading.values`), and yet may say the sa
 from __future__ import annotations
 
 from fractions import Fraction
+from re import IGNORECASE
 from re import compile as pattern
 
 _OPEN_UNITS = {
@@ -21,7 +22,12 @@ _CLOCK = pattern(r"time:([0-9]{2})(:.*)")
 _WEEKLY, _WEEKDAY = "date:every-weekday:", "date:weekday:"
 _RELATIVE = "date:relative:"
 _HALF_DAY_H = 12
-_UNMARKED = pattern(r"(?:[0-9:：.\s時时시點点分半刻零〇一二三四五六七八九十两]|o['’]clock)*")
+_UNMARKED = pattern(
+    r"(?:[0-9:：.\s時时시點点分半刻零〇一二三四五六七八九十两-]|o['’]clock|"
+    r"\b(?:a|half|quarter|past|to|after|one|two|three|four|five|six|seven|eight|nine|ten|eleven|"
+    r"twelve|twenty|halb|viertel|dreiviertel|nach|vor)\b)*",
+    IGNORECASE,
+)
 """Times that do not say in which half of the day they are."""
 
 
@@ -48,7 +54,7 @@ def may_be_one_value(own: str, other: str) -> bool:
 def may_be_one_time(own: str, own_text: str, other: str, other_text: str) -> bool:
     """Return whether two keys are half a day apart, and the earlier time leaves its half open.
 
-    "three o'clock" may be 15:00, "3 am" is not.
+    "three o'clock" and "half past two" may be 15:00 and 14:30, "3 am" is not.
     """
     here, there = _CLOCK.fullmatch(own), _CLOCK.fullmatch(other)
     if here is None or there is None or here[2] != there[2]:

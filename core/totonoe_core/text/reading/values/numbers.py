@@ -29,6 +29,7 @@ from totonoe_core.text.reading.values.words import (
 )
 
 F = Fraction
+_IGNORE = re.IGNORECASE
 
 # Superscript after a figure (10² is neither 10 nor 102), or an exponent (1e-3).
 _POWER = re.compile("[⁺⁻]?[⁰¹²³⁴-⁹]{1,2}(?![⁰¹²³⁴-⁹])|[eE]([+-]?[0-9]{1,2})(?![A-Za-z0-9_.])")
@@ -204,7 +205,13 @@ def _part_in_words(scan: Scan, number: Number, match: re.Match[str]) -> Number |
     return Number(number.value * part, match.end(1), in_words=True)
 
 
-# --- English "half an hour", "a third of", "within an hour" -----------------------------------
+# --- English "half an hour", "a third of", "within an hour", "an hour and a half" -------------
+
+AND_A_PART = re.compile(
+    r" and (a half|a quarter|three[ -]quarters)(?![\w-])(?! of (?:an?|the|th\w+|my|our|his|her) )",
+    _IGNORE,
+)
+_PARTS = {"half": F(1, 2), "quarter": F(1, 4), "quarters": F(3, 4)}
 
 _SPAN_BEFORE = re.compile(
     r"(?:\A|\W)(?:in|for|within|after|takes?|took|lasts?|lasted|about|than|every|once|over|under|"
@@ -223,8 +230,22 @@ def _half(scan: Scan, _at: int, match: re.Match[str]) -> Number | None:
 
 
 def _an_hour(scan: Scan, at: int, match: re.Match[str]) -> Number | None:
+    unit = scan.unit(match.end())
     told = _SPAN_BEFORE.search(scan.text[max(0, at - 9) : at])
-    return None if told is None else Number(F(1), match.end())
+    more = None if unit is None else AND_A_PART.match(scan.text, unit[1])
+    return None if told is None and more is None else Number(F(1), match.end())
+
+
+def part_of(match: re.Match[str]) -> Fraction:
+    """Return the part that `AND_A_PART` found."""
+    return _PARTS[match[1].lower().replace("-", " ").split()[-1]]
+
+
+def _and_a_part(_scan: Scan, number: Number, match: re.Match[str]) -> Number | None:
+    """Two and a half hours, two and a half million."""
+    if number.key:
+        return None
+    return replace(number, value=number.value + part_of(match), end=match.end())
 
 
 # --- Han numerals --------------------------------------------------------------------------
@@ -343,7 +364,6 @@ def _named(scan: Scan, at: int, _match: re.Match[str]) -> Number | None:
 
 _SIGNS = "".join(FRACTIONS)
 _SCALE_WORD = r"[ -]([^\W\d_]{2,12})\.?"
-_IGNORE = re.IGNORECASE
 NUMBERS: tuple[Row, ...] = (
     row("figures", "0", ALWAYS, _figures),
     row("fraction sign", "½", f"[{_SIGNS}]", _fraction_sign, ALL),
@@ -363,6 +383,7 @@ NUMBERS: tuple[Row, ...] = (
     row("numbers with a name", "字", ALWAYS, _named, JZK),
 )
 ENDINGS: tuple[Row, ...] = (
+    row("two and a half", "0 a", AND_A_PART, _and_a_part, "en"),
     row("slash", "0", re.compile(r"/(\d{1,2})(?![\d/]|\.\d|\w)", re.ASCII), _slash),
     row("ordinal ending", "0", ALWAYS, _ordinal),
     row(
@@ -371,7 +392,7 @@ ENDINGS: tuple[Row, ...] = (
         r"([kK]|[mM](?=n|il|io)(?:n|il|io)\.?|M|bn|[mM]rd)(?![\w/])",
         _letter_scale,
     ),
-    row("scale words", "0", _SCALE_WORD, _word_scale),
+    row("scale words", "0 a", _SCALE_WORD, _word_scale),
     row("parts in words", "a", _SCALE_WORD, _part_in_words),
 )
 AMOUNTS: tuple[Row, ...] = (

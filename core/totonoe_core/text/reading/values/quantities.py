@@ -8,6 +8,7 @@ from fractions import Fraction
 
 from totonoe_core.text.reading.model import PieceType
 from totonoe_core.text.reading.values import units
+from totonoe_core.text.reading.values.numbers import AND_A_PART, part_of
 from totonoe_core.text.reading.values.rows import (
     ALL,
     ALWAYS,
@@ -221,6 +222,8 @@ def _more(scan: Scan, value: Fraction, unit: Unit, end: int) -> tuple[Fraction, 
     for _ in range(3 if unit.base in _PARTED else 0):
         if _HALF_MORE.match(scan.text, end) and unit.base in units.TIME_SPANS:
             return value + unit.factor / 2, end + 1
+        if scan.words.language == "en" and (part := AND_A_PART.match(scan.text, end)):
+            return value + unit.factor * part_of(part), part.end()
         join = _MORE.match(scan.text, end)
         number = None if join is None else scan.number(join.end())
         measured = None if number is None or number.key else scan.unit(number.end)
