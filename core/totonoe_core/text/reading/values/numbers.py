@@ -208,16 +208,28 @@ def _part_in_words(scan: Scan, number: Number, match: re.Match[str]) -> Number |
 # --- English "half an hour", "a third of", "within an hour", "an hour and a half" -------------
 
 AND_A_PART = re.compile(
-    r" and (a half|a quarter|three[ -]quarters)(?![\w-])(?! of (?:an?|the|th\w+|my|our|his|her) )",
+    r" (?:and (?:a (half|quarter)|three[ -](quarters))|et (demie?)|y (medi[oa])|e (mezz[oa])|e (mei[oa]))"
+    r"(?![\w-])(?! of (?:an?|the|th\w+|my|our|his|her) )",
     _IGNORE,
 )
-_PARTS = {"half": F(1, 2), "quarter": F(1, 4), "quarters": F(3, 4)}
+"""English, French, Spanish, Italian, Portuguese."""
+_PARTS = {"quarter": F(1, 4), "quarters": F(3, 4)}
+HALVES = {
+    "anderthalb": F(3, 2),
+    "eineinhalb": F(3, 2),
+    "zweieinhalb": F(5, 2),
+    "dreieinhalb": F(7, 2),
+}
 
 _SPAN_BEFORE = re.compile(
     r"(?:\A|\W)(?:in|for|within|after|takes?|took|lasts?|lasted|about|than|every|once|over|under|"
     r"nearly|almost|exactly|wait) \Z",
     re.IGNORECASE,
 )
+
+
+def _halves(_scan: Scan, _at: int, match: re.Match[str]) -> Number:
+    return Number(HALVES[match[0].lower()], match.end())
 
 
 def _a_third(scan: Scan, _at: int, match: re.Match[str]) -> Number:
@@ -238,7 +250,7 @@ def _an_hour(scan: Scan, at: int, match: re.Match[str]) -> Number | None:
 
 def part_of(match: re.Match[str]) -> Fraction:
     """Return the part that `AND_A_PART` found."""
-    return _PARTS[match[1].lower().replace("-", " ").split()[-1]]
+    return _PARTS.get((match[match.lastindex or 0]).lower(), F(1, 2))
 
 
 def _and_a_part(_scan: Scan, number: Number, match: re.Match[str]) -> Number | None:
@@ -332,6 +344,14 @@ def _han(scan: Scan, at: int, match: re.Match[str]) -> Number | None:
     return Number(value, end)
 
 
+def _han_and_a_half(scan: Scan, at: int, match: re.Match[str]) -> Number | None:
+    """两个半小时."""
+    whole = _han(scan, at, match)
+    end = at if whole is None else whole.end + 2
+    half = whole is not None and scan.text[end - 2 : end] in ("个半", "個半") and scan.unit(end)
+    return Number(whole.value + F(1, 2), end) if whole is not None and half else None
+
+
 def _han_decimals(scan: Scan, at: int, match: re.Match[str]) -> Number | None:
     """三点五; no hour: 下午三点五十. 二・五メートル; no list: 二・三日."""
     whole = _han(scan, at, match)
@@ -379,6 +399,7 @@ NUMBERS: tuple[Row, ...] = (
         _han_loose,
         JZK,
     ),
+    row("Han numerals and a half", "字", HAN_RUN, _han_and_a_half, "zh"),
     row("Han numerals", "字", HAN_RUN, _han, JZK),
     row("numbers with a name", "字", ALWAYS, _named, JZK),
 )
@@ -397,6 +418,7 @@ ENDINGS: tuple[Row, ...] = (
 )
 AMOUNTS: tuple[Row, ...] = (
     row("a third of", "a", re.compile(r"(?:an?|one) (half|third|quarter|tenth|fifth)(?= of| an? |-)(?! to| past)", _IGNORE), _a_third, "en"),
+    row("anderthalb", "a", re.compile("|".join(HALVES), _IGNORE), _halves, "de"),
     row("half", "a", re.compile(r"half(?: an?(?!\w)|(?=( of| the)))", _IGNORE), _half, "en"),
     row("an hour", "a", re.compile(r"an?(?= (?:hour|minute|week|month|year|kilomet(?:er|re)|mile|kilo|lit(?:re|er)|fortnight|decade|century|day)(?!\w))", _IGNORE), _an_hour, "en"),
 )  # fmt: skip

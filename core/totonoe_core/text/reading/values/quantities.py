@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from totonoe_core.text.reading.model import PieceType
 from totonoe_core.text.reading.values import units
-from totonoe_core.text.reading.values.numbers import AND_A_PART, part_of
+from totonoe_core.text.reading.values.numbers import AND_A_PART, HALVES, part_of
 from totonoe_core.text.reading.values.rows import (
     ALL,
     ALWAYS,
@@ -220,9 +220,10 @@ def _quantity(scan: Scan, at: int, number: Number, _match: Match) -> Found | Non
 def _more(scan: Scan, value: Fraction, unit: Unit, end: int) -> tuple[Fraction, int]:
     """Add a half or the smaller parts of a quantity: 1 h 30 min, 5 feet 3 inches, 两年半."""
     for _ in range(3 if unit.base in _PARTED else 0):
-        if _HALF_MORE.match(scan.text, end) and unit.base in units.TIME_SPANS:
-            return value + unit.factor / 2, end + 1
-        if scan.words.language == "en" and (part := AND_A_PART.match(scan.text, end)):
+        half = _HALF_MORE.match(scan.text, end)
+        if half is not None and unit.base in units.TIME_SPANS:
+            return value + unit.factor / 2, half.end()
+        if (part := AND_A_PART.match(scan.text, end)) is not None:
             return value + unit.factor * part_of(part), part.end()
         join = _MORE.match(scan.text, end)
         number = None if join is None else scan.number(join.end())
@@ -274,7 +275,7 @@ def _no_number(scan: Scan, at: int, end: int) -> bool:
 # --- Chinese, Japanese, Korean -----------------------------------------------------------------
 
 AGO = re.compile(r" ?(?:(?:以|之)?(前|后|後)|(전|후|뒤))(?!半)")
-_HALF_MORE = re.compile("[半반](?![分年月天日])")
+_HALF_MORE = re.compile(r"半(?![分年月天日])|반(?![분\w])| 반(?=\W|\Z|[이을은의]|에서?|으로)")
 _CJK_RATE = re.compile(r"(?:每| ?/ ?|毎)(小时|秒钟?|分钟|時間?|分|秒|天|日|月|年)")
 
 
@@ -384,7 +385,7 @@ def _korean_counted(scan: Scan, at: int, _match: Match) -> Found | None:
 
 
 def _is_amount(words: Words, word: str) -> bool:
-    return word in ("a", "an", "half") or is_numeral(words, word)
+    return word in ("a", "an", "half", *HALVES) or is_numeral(words, word)
 
 
 WORD_VALUES: tuple[Row, ...] = (
