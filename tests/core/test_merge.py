@@ -81,7 +81,7 @@ class TestFields:
         assert fields.last_confirmed_us == 9
         assert after(memory(), memory()).last_confirmed_us is None
 
-    def test_what_names_one_memory_stays_that_of_the_keeper(self) -> None:
+    def test_what_names_one_memory_stays_that_of_the_keeper_or_it_takes_a_mood(self) -> None:
         own = {
             "external_id": "mine",
             "category": "note",
@@ -99,9 +99,10 @@ class TestFields:
         }
         fields = after(memory(**own), memory(**other))
         assert {name: getattr(fields, name) for name in own} == own
+        taken = {name: other[name] for name in ("emotion", "perception_type", "life_stage")}
         empty = {name: getattr(Fields(), name) for name in own}
         fields = after(memory(), memory(**other))
-        assert {name: getattr(fields, name) for name in own} == empty
+        assert {name: getattr(fields, name) for name in own} == empty | taken
 
     @pytest.mark.parametrize(
         ("name", "limit"),

@@ -45,6 +45,7 @@ def joined(
                                             one stays open
     about time                              the same, without those that name no time
     typed key                               its own, or else the only one among the others
+    emotion, perception type, life stage    its own, or else the first of the others
     everything else                         its own
     ======================================  =================================================
 
@@ -75,6 +76,9 @@ def joined(
             _first([one.from_us for one in about]), _last([one.to_us for one in about])
         ),
         key=_key(all_fields, same_key),
+        emotion=_first_label(one.emotion for one in all_fields),
+        perception_type=_first_label(one.perception_type for one in all_fields),
+        life_stage=_first_label(one.life_stage for one in all_fields),
         **_expiry(all_fields),
     )
     return replace(keep, fields=fields, created_us=min(one.created_us for one in everyone))
@@ -82,6 +86,10 @@ def joined(
 
 def _each_once(values: Iterable[Iterable[str]], limit: int) -> tuple[str, ...]:
     return tuple(dict.fromkeys(each for some in values for each in some))[:limit]
+
+
+def _first_label(values: Iterable[str]) -> str:
+    return next((one for one in values if one), "")
 
 
 def _attributes(values: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
