@@ -90,8 +90,7 @@ class Group:
 
     @property
     def late(self) -> bool:
-        """Return whether the weights that ship have not seen the group, though its topic is not
-        kept aside."""
+        """Return whether the group came behind the training of the weights that ship."""
         return self.file in _LATE
 
     @property

@@ -87,8 +87,7 @@ class Reader:
         cosine = similarity64(self._vectors[one], self._vectors[other])
         compared = compare(other, one, cosine, self._weights, bundled=True)
         before = after = POLICY.settled(compared.judgement)
-        read = compared, before, other, one
-        if opinion is not None and (cascade.is_open(*read) or cascade.may_keep(*read)):
+        if opinion is not None and cascade.is_read(compared, before, other, one):
             after = cascade.judged_by(cascade.Open(0, compared, before), opinion, POLICY)
         replacing = after
         if opinion is not None and cascade.may_replace(compared, before, REPLACING, other, one):

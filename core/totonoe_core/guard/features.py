@@ -150,7 +150,7 @@ def judged(same: float, relations: Sequence[float]) -> NDArray[np.float64]:
 
 @dataclass(frozen=True, slots=True)
 class _Profile:
-    """What `features` needs of one text."""
+    """Words, grams, digits and the like of one text, which `features` compares."""
 
     text: str
     words: frozenset[str]

@@ -112,6 +112,12 @@ def is_open(compared: Comparison, judgement: Judgement, own: str, other: str) ->
     return _SURELY_DIFFERENT <= judgement.same_probability <= _SURELY_SAME
 
 
+def is_read(compared: Comparison, judgement: Judgement, own: str, other: str) -> bool:
+    """Return whether a judge that reads two texts alone may change what is said of them."""
+    read = compared, judgement, own, other
+    return is_open(*read) or may_keep(*read)
+
+
 def chosen(pairs: list[Open]) -> list[Open]:
     """Return the pairs to judge, the most probable first.
 

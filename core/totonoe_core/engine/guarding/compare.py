@@ -72,10 +72,7 @@ def compare(
     if (
         judging is None
         or not judging.is_own
-        or not (
-            cascade.is_open(compared, settled, text_b, text_a)
-            or cascade.may_keep(compared, settled, text_b, text_a)
-        )
+        or not cascade.is_read(compared, settled, text_b, text_a)
     ):
         return ready(answer(judgement))
     pair = Pair.of(text_b, refusing_hash(text_b), text_a, refusing_hash(text_a))

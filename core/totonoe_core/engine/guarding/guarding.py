@@ -65,9 +65,8 @@ class Guarding:
 
         Raises `NeedsOpinion` if it may ask a judge and nothing refuses without one. The daemon's
         own judge reads after all layers, and what the readings call a duplicate
-        (`judging.cascade`). Without `neighbours` only refusals are
-        searched. READ_PIECES_MAX are read, the nearest first, and no more than `reading`, the
-        budget of the operation, has left.
+        (`judging.cascade`). Without `neighbours` only refusals are searched. READ_PIECES_MAX are
+        read, the nearest first, and no more than `reading`, the budget of the operation, has left.
         """
         policy = text.policy
         own_judge = None if policy.judged_from is None else self._own_judge
@@ -79,19 +78,19 @@ class Guarding:
         why_not = text.why_never_refused or ("typed key" if text.fields.key is not None else "")
         judgements = Judgements(texts, hearing, budget, None if why_not else own_judge)
         found = self._searched(texts, judgements, not why_not, neighbours, own_judge is not None)
+        if may_ask:
+            judgements.ask_of_duplicate(found.slot)
         others = [one for one in found.near if one.comparable and one.slot != found.slot]
         shown = answering.shown(others, policy.similar_above)
         texts.read([candidate.slot for candidate in shown])
         unread = False
         if not why_not:
             judgements.judge_beside_layers(found.slot, others, shown)
-        if own_judge is not None and may_ask:
-            judgements.ask_of_duplicate(own_judge, found.slot)
         if found.slot < 0:
             if hearing.wanted:
                 raise NeedsOpinion(hearing.wanted)
             if own_judge is not None and not why_not:
-                found, unread = judgements.by_own_judge(own_judge, found, may_ask)
+                found, unread = judgements.by_own_judge(found, may_ask)
                 shown = [candidate for candidate in shown if candidate.slot != found.slot]
         if found.slot < 0:
             judgements.keep_to_the_answer()

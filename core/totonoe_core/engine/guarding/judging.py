@@ -60,11 +60,6 @@ class Judgements:
         How much may still be read.
     own_judge : JudgingService or None
         The daemon's own judge, which may keep a text that the readings call a duplicate.
-
-    Attributes
-    ----------
-    unheard : dict of int, Pair
-        Duplicates by slot of which the own judge has not been asked yet.
     """
 
     def __init__(
@@ -76,7 +71,8 @@ class Judgements:
     ) -> None:
         self._texts, self._text = texts, texts.text
         self._hearing, self._budget, self._own_judge = hearing, budget, own_judge
-        self.unheard: dict[int, Pair] = {}
+        self._unheard: dict[int, Pair] = {}
+        """Duplicates by slot of which the own judge has not been asked yet."""
         self._payload = payload_hash(texts.text.fields)
         self.by_slot: dict[int, Judged] = {}
 
@@ -158,28 +154,30 @@ class Judgements:
     def _unless_judge_differs(
         self, service: JudgingService, slot: int, compared: Comparison, judgement: Judgement
     ) -> Judgement:
+        """Return the judgement of a duplicate by the readings, with the own judge's opinion."""
         own, other = self._text.content, self._texts.of(slot).content
         if not cascade.may_keep(compared, judgement, own, other):
             return judgement
-        known, opinion = service.look_up(self._put(slot))
+        put = self._put(slot)
+        known, opinion = service.look_up(put)
         if opinion is not None:
-            return self._by(opinion, cascade.Open(slot, compared, judgement))
-        if not known:
-            self.unheard[slot] = self._put(slot)
+            return self._by(opinion, put, cascade.Open(slot, compared, judgement))
+        if not known and service.accepts:
+            self._unheard[slot] = put
         return judgement
 
     def _put(self, slot: int) -> Pair:
         text, other = self._text, self._texts.of(slot)
         return Pair.of(text.content, text.content_hash, other.content, other.content_hash)
 
-    def _by(self, opinion: Opinion, pair: cascade.Open) -> Judgement:
-        of_own = stated_for(opinion, self._put(pair.slot), self._text.content)
+    def _by(self, opinion: Opinion, put: Pair, pair: cascade.Open) -> Judgement:
+        of_own = stated_for(opinion, put, self._text.content)
         return cascade.judged_by(pair, of_own, self._text.policy)
 
-    def ask_of_duplicate(self, service: JudgingService, slot: int) -> None:
+    def ask_of_duplicate(self, slot: int) -> None:
         """Raise `NeedsOpinion` if the own judge may keep a text that a memory refuses."""
-        if slot in self.unheard and service.accepts:
-            pairs = [self.unheard.pop(slot), *self.unheard.values()]
+        if slot in self._unheard:
+            pairs = [self._unheard.pop(slot), *self._unheard.values()]
             raise NeedsOpinion(pairs[: limits.OWN_JUDGE_PAIRS_PER_SAVE_MAX])
 
     def _weighed(self, slot: int, similarity: float) -> tuple[float, Weights, bool]:
@@ -232,14 +230,14 @@ class Judgements:
             return judgement
         return replace(judgement, verdict=Verdict.RELATED)
 
-    def by_own_judge(
-        self, service: JudgingService, found: Found, may_ask: bool
-    ) -> tuple[Found, bool]:
+    def by_own_judge(self, found: Found, may_ask: bool) -> tuple[Found, bool]:
         """Let the daemon's own judge read what nothing settled; return who refuses by it.
 
         The second value is true if it had no time for a pair. What was read only for the judge, and
         has no opinion, does not stay. Raises `NeedsOpinion` if it may ask, and a pair is unread.
         """
+        service = self._own_judge
+        assert service is not None, "who has none does not ask"
         before = set(self.by_slot)
         self._texts.read([candidate.slot for candidate in found.nominated])
         for candidate in found.nominated:
@@ -277,7 +275,7 @@ class Judgements:
             put = self._put(pair.slot)
             known, opinion = service.look_up(put)
             if opinion is not None:
-                judgement = self._by_trust(pair.slot, self._by(opinion, pair))
+                judgement = self._by_trust(pair.slot, self._by(opinion, put, pair))
                 self.by_slot[pair.slot] = replace(self.by_slot[pair.slot], judgement=judgement)
                 heard.add(pair.slot)
             elif not known and may_ask and service.accepts:

@@ -172,8 +172,7 @@ class PairSearch:
         if one.judgement.by_judge:
             return None
         own, other = one.b, one.a
-        read = one.compared, one.judgement, own.content, other.content
-        if not (cascade.is_open(*read) or cascade.may_keep(*read)):
+        if not cascade.is_read(one.compared, one.judgement, own.content, other.content):
             return None
         texts = TextPair.of(own.content, own.content_hash, other.content, other.content_hash)
         return _Opened(one, texts)

@@ -250,7 +250,7 @@ def _an_hour(scan: Scan, at: int, match: re.Match[str]) -> Number | None:
 
 def part_of(match: re.Match[str]) -> Fraction:
     """Return the part that `AND_A_PART` found."""
-    return _PARTS.get((match[match.lastindex or 0]).lower(), F(1, 2))
+    return _PARTS.get(match[match.lastindex or 0].lower(), F(1, 2))
 
 
 def _and_a_part(_scan: Scan, number: Number, match: re.Match[str]) -> Number | None:
