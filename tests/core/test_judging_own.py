@@ -63,6 +63,30 @@ def test_logits_of_pieces_do_not_depend_on_padding(model: OwnModel) -> None:
         assert np.array_equal(model.logits([pair])[0], row)
 
 
+def test_pairs_are_padded_only_where_that_takes_less_than_another_run(
+    model: OwnModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shapes: list[tuple[int, int]] = []
+    session = model._session
+
+    class Recorded:
+        def run(self, names: None, inputs: dict[str, np.ndarray]) -> list[np.ndarray]:
+            shapes.append(inputs["ids"].shape)
+            return list(session.run(names, inputs))
+
+    monkeypatch.setattr(model, "_session", Recorded())
+    short, longer, long = ([5], [6]), ([5] * 7, [6]), ([9] * 30, [10] * 30)
+    model.logits([long, short, longer, short, long])
+    assert sorted(shapes) == [(2, 64), (3, 16)]
+    shapes.clear()
+    model.logits([short] * (2 * BATCH_PAIRS + 1))
+    assert sum(count for count, _ in shapes) == 2 * BATCH_PAIRS + 1
+    assert max(count for count, _ in shapes) == BATCH_PAIRS
+    shapes.clear()
+    model.logits([])
+    assert shapes == []
+
+
 def test_what_the_vocabulary_hides_has_no_opinion(model: OwnModel) -> None:
     # No piece for either letter: the network would read the same of both.
     assert model.opinions([("the port is ש", "the port is ת")]) == [None]

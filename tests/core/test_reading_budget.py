@@ -248,6 +248,22 @@ class TestBudget:
         assert found.verdict is Verdict.UPDATE
 
 
+@pytest.mark.parametrize("pieces", [0, 3, 9, 12, 16, 20, 24, 60])
+def test_pair_that_was_compared_before_is_paid_for_again(pieces: int) -> None:
+    texts = ["The door of the shed is red", "Note: the door of the shed is blue now", "A harp"]
+    pairs = [(own, other) for own in texts for other in texts] * 2
+
+    def compared(cold: bool) -> list[Any]:
+        budget, found = ReadingBudget(pieces), []
+        for own, other in pairs:
+            if cold:
+                forget_cached()
+            found.append((verdict.compare(own, other, 0.9, CAREFUL, budget), budget._left))
+        return found
+
+    assert compared(cold=False) == compared(cold=True) == compared(cold=False)
+
+
 @given(
     st.lists(st.sampled_from(["A b", "x?", "猫。", "c", "..", "e.g.", "1.2", "\n"]), max_size=12),
     st.lists(st.sampled_from(["A b", "x?", "猫。", "c", "..", "e.g.", "1.2", "\n"]), max_size=12),

@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from totonoe_core.base import limits
+from totonoe_core.base.kept import kept
 from totonoe_core.domain.records import Evidence, Finding, Judgement, Verdict
 from totonoe_core.domain.weights import EVEN_CHANCE, Features, Weights
 from totonoe_core.guard import features as pair_features
@@ -93,6 +94,7 @@ class Comparison:
 _SHARED_MIN = 0.4
 """Share of the weight that must be common before a difference counts within one frame."""
 _COLONS = (":", "：")
+_COMPARED_KEPT_CHARS = 200_000
 _RELATED_FROM = 0.6
 """Cosine from which texts without a common frame are still related."""
 
@@ -128,6 +130,7 @@ _VERDICTS: dict[Verdict, tuple[Finding, ...]] = {
 
 def forget_cached() -> None:
     """Empty the caches, which hold texts. Called by Purge."""
+    _compared_freely.cache_clear()
     sentences.forget_cached()
     traits.forget_cached()
     pair_features.forget_cached()
@@ -176,8 +179,43 @@ def compare(
     # In a fixed order of the texts, since which of two swapped pieces counts as moved is chance.
     mirrored = (len(other), other) < (len(own), own)
     texts = (other, own) if mirrored else (own, other)
-    found = _compare_texts(*texts, cosine, weights, budget, bundled, mirrored)
+    if budget.covers(own, other):
+        found, stretches, read = _compared_freely(*texts, cosine, weights, bundled, mirrored)
+        budget.compare(*stretches)
+        budget.read(*read)
+    else:
+        found = _compare_texts(*texts, cosine, weights, budget, bundled, mirrored)
     return _of_two_sorts(own, other, found)
+
+
+class _Noted(ReadingBudget):
+    """A budget for one pair, which notes what was paid for."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.stretches: tuple[str, str] = "", ""
+        self.texts: tuple[str, ...] = ()
+
+    def compare(self, own: str, other: str) -> bool:
+        self.stretches = own, other
+        return super().compare(own, other)
+
+    def read(self, *texts: str) -> bool:
+        self.texts = texts
+        return super().read(*texts)
+
+
+@kept(_COMPARED_KEPT_CHARS)
+def _compared_freely(
+    own: str, other: str, cosine: float, weights: Weights, bundled: bool, mirrored: bool
+) -> tuple[Comparison, tuple[str, str], tuple[str, ...]]:
+    """Compare two texts for which the budget suffices; return also what to pay for.
+
+    Kept, since a save that waits for a judge or a vector is decided again.
+    """
+    noted = _Noted()
+    found = _compare_texts(own, other, cosine, weights, noted, bundled, mirrored)
+    return found, noted.stretches, noted.texts
 
 
 def _of_two_sorts(own: str, other: str, found: Comparison) -> Comparison:

@@ -139,7 +139,7 @@ class Learning:
         judgement = compared.judgement
         if judgement.hard:
             return None
-        if self._judging is not None and cascade.is_open(compared, judgement, one.b, one.a):
+        if self._judging is not None and cascade.is_read(compared, judgement, one.b, one.a):
             texts = _texts(one)
             _, opinion = self._judging.look_up(texts)
             if opinion is not None:

@@ -62,6 +62,11 @@ class ReadingBudget:
         """Pay for comparing the sentences and pieces of two texts; False: too little is left."""
         return self._pay(-(-(self._pieces(own) + self._pieces(other)) // _COMPARED_PER_READ))
 
+    def covers(self, own: str, other: str) -> bool:
+        """Return whether it surely suffices to compare and read two texts, or any parts of them."""
+        pieces = self._pieces(own) + self._pieces(other)
+        return self._can_pay(pieces + -(-pieces // _COMPARED_PER_READ))
+
     def read(self, *texts: str) -> bool:
         """Pay for reading texts, each once; False: too little is left for all, none is paid."""
         new = {text for text in texts if text not in self._read}
