@@ -13,6 +13,7 @@ from totonoe_core.domain.memories import Updated
 from totonoe_core.domain.records import Duplicate
 
 ASKED = "Same, different, or does it replace it?"
+WOULD_ASK = f"If you save it, you will be asked: {ASKED[0].lower()}{ASKED[1:]}"
 CONNECTIONS = "Do any of these connections surprise you? Is there a pattern forming?"
 REPETITION = (
     "If this is a meaningful update, use recall to review the existing memory "
@@ -44,7 +45,9 @@ class Advice(NamedTuple):
     scaffold: str = ""
 
 
-def after_remember(duplicate: Duplicate | None, connected: bool, asked: bool) -> Advice:
+def after_remember(
+    duplicate: Duplicate | None, connected: bool, asked: bool, dry: bool = False
+) -> Advice:
     """Return the advice after a text was saved or refused.
 
     Parameters
@@ -55,10 +58,12 @@ def after_remember(duplicate: Duplicate | None, connected: bool, asked: bool) ->
         The answer names links or similar memories.
     asked : bool
         The answer ends with a question.
+    dry : bool
+        The text was only checked: there is no memory yet that the question could be about.
     """
     if duplicate is not None:
         return Advice(f"Nothing to do: {duplicate.memory_id} says it already.", REPETITION)
-    question = ASKED if asked else ""
+    question = (WOULD_ASK if dry else ASKED) if asked else ""
     return Advice(question, f"{CONNECTIONS}\n{question}".rstrip() if connected else "")
 
 

@@ -20,6 +20,7 @@ from totonoe.errors import InvalidArgument, NotFound, StaleRevision
 from totonoe.memories.models import Checked, Remembered, Updated
 from totonoe.questions.models import Question
 from totonoe_core.domain.policy import SHOWN_FROM
+from totonoe_server.advice import ASKED, WOULD_ASK
 
 DIMENSION = 384
 BASE = vector_of("base", DIMENSION)
@@ -54,6 +55,7 @@ def test_answer_ends_with_the_question(client: Client) -> None:
     first = client.remember(NIGHT, vector=BASE)
     checked = client.check(NIGHTLY, vector=vector_at(BASE, 0.9))
     again = client.remember(NIGHTLY, vector=vector_at(BASE, 0.9))
+    assert (checked.advice, again.advice) == (WOULD_ASK, ASKED)
     for answer in (checked, again):
         assert answer.question is not None
         assert answer.question.memory_id == first.memory_id

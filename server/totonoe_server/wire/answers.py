@@ -127,7 +127,7 @@ def checked_to_wire(value: Checked, revision: int) -> memory_service_pb2.CheckRe
     report = value.guard
     duplicate = None if value.would_save else report.duplicate
     connected = value.would_save and bool(report.similar)
-    said = advice.after_remember(duplicate, connected, report.question is not None)
+    said = advice.after_remember(duplicate, connected, report.question is not None, dry=True)
     return memory_service_pb2.CheckResponse(
         revision=revision,
         would_save=value.would_save,
