@@ -33,6 +33,11 @@ def lines(capsys: pytest.CaptureFixture[str], *found: Evidence, **more: Any) -> 
         (evidence(Finding.NUMBER, "5434", "5433", "port"), "port: 5433 -> 5434"),
         (evidence(Finding.NUMBER, "5434", "5433"), "5433 -> 5434"),
         (evidence(Finding.ADDED, "in Oslo", ""), "only here: in Oslo"),
+        (evidence(Finding.ORDER, "logs", "Logs"), "in another place: logs"),
+        (
+            evidence(Finding.ORDER, "reads not writes", "writes not reads"),
+            "writes not reads -> reads not writes",
+        ),
         (evidence(Finding.MISSING, "", "in Oslo"), "only there: in Oslo"),
         (evidence(Finding.QUANTIFIER, "only", ""), "only here: only"),
         (evidence(Finding.SAME_TEXT, "a", "a"), "same text: a"),

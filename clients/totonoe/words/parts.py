@@ -39,6 +39,8 @@ def evidence(one: Evidence, only: tuple[str, str]) -> str:
         return f"{_ALIKE[one.finding]}: {own if own == other else f'{other} = {own}'}"
     if one.finding is Finding.JUDGE:
         return f"judge: {own}"
+    if one.finding is Finding.ORDER and own.casefold() == other.casefold():
+        return f"in another place: {own}"
     if own and other:
         return (f"{one.place}: " if one.place else "") + f"{other} -> {own}"
     if own or other:
