@@ -108,6 +108,27 @@ def test_long_text_is_the_same_only_if_each_sentence_has_a_partner(model: OwnMod
     ]
 
 
+def test_long_text_is_read_no_further_than_the_first_sentence_without_a_partner(
+    model: OwnModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counts: list[int] = []
+    logits = model.logits
+
+    def counted(pairs: list[tuple[list[int], list[int]]]) -> np.ndarray:
+        counts.append(len(pairs))
+        return logits(pairs)
+
+    monkeypatch.setattr(model, "logits", counted)
+    alien = "omar sold his boat in june."
+    there, back = " ".join(LONG), " ".join((alien, *LONG_BACK))
+    for pair in ((there, back), (back, there)):
+        assert model.opinions([pair]) == [None]
+        assert counts == [len(LONG)]
+        counts.clear()
+    assert model.opinions([(there, " ".join(LONG_BACK))])[0] is not None
+    assert sum(counts) == len(LONG) * len(LONG_BACK)
+
+
 def test_equal_sentences_of_long_texts_are_set_aside(model: OwnModel) -> None:
     there = " ".join((LONG[0], LONG[1], LONG[2]))
     assert model.opinions([(there, " ".join((LONG[1], LONG_BACK[0], LONG[2])))])[0] is not None

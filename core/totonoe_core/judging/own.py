@@ -271,14 +271,25 @@ class OwnModel:
         pieces = [(a, b) for a in cut[0] for b in cut[1]]
         if any(_hidden(*two, both) for two, both in zip(texts, pieces, strict=True)):
             return None
-        found = self._read([(a.ids, b.ids) for a, b in pieces], texts)
-        opinions = [one for one in found if one is not None]
-        if len(opinions) < len(found):
-            return None
-        same = np.array([one.same for one in opinions]).reshape(len(here), len(there))
-        partners = [*same.argmax(1) + np.arange(len(here)) * len(there)]
-        partners += [*same.argmax(0) * len(there) + np.arange(len(there))]
-        least = min((opinions[int(at)] for at in partners), key=lambda one: one.same)
+        # A line has the pairs of one sentence of the text that has more of them. Most texts that
+        # differ show it in the first line, which has no partner.
+        places = np.arange(len(texts)).reshape(len(here), len(there))
+        said: dict[int, Opinion] = {}
+        for line in (places if len(here) >= len(there) else places.T).tolist():
+            found = self._read(
+                [(pieces[at][0].ids, pieces[at][1].ids) for at in line], [texts[at] for at in line]
+            )
+            opinions = [one for one in found if one is not None]
+            if len(opinions) < len(line):
+                return None
+            if max(one.same for one in opinions) < self._manifest.sentence_from:
+                return None
+            said |= zip(line, opinions, strict=True)
+        partners = [
+            max((said[at] for at in line), key=lambda one: one.same)
+            for line in (*places.tolist(), *places.T.tolist())
+        ]
+        least = min(partners, key=lambda one: one.same)
         return least if least.same >= self._manifest.sentence_from else None
 
 
