@@ -52,6 +52,7 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         return traits_of(text, language)
 
     monkeypatch.setattr(verdict, "traits_of", reading)
+    verdict.forget_cached()
     return texts
 
 

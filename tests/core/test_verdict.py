@@ -17,7 +17,7 @@ from totonoe_core.guard.differences import differences
 from totonoe_core.guard.marks import marks, same_marks
 from totonoe_core.guard.sentences import form_of, sentences, unshared
 from totonoe_core.guard.traits import traits_of
-from totonoe_core.guard.verdict import compare, judged
+from totonoe_core.guard.verdict import _compared_freely, compare, judged
 from totonoe_core.text.reading.budget import pieces_in
 from totonoe_core.text.reading.language import common_language, languages
 from totonoe_core.text.reading.model import Piece, PieceType, Reading, Role
@@ -460,7 +460,7 @@ def test_state_that_is_a_particle_contradicts_its_contrary(one: str, other: str)
 
 def test_forget_cached_after_a_comparison_holds_no_text():
     compare("The lab door code is 4711.", "The lab door code is 4712. Ask Priya.", 0.9, WEIGHTS)
-    caches = (traits_of, form_of, pieces_in)
+    caches = (traits_of, form_of, pieces_in, _compared_freely)
     assert all(cache.count for cache in caches)
     forget_cached()
     assert not any(cache.count for cache in caches)

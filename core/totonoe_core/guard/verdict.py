@@ -94,7 +94,7 @@ class Comparison:
 _SHARED_MIN = 0.4
 """Share of the weight that must be common before a difference counts within one frame."""
 _COLONS = (":", "：")
-_COMPARED_KEPT_CHARS = 200_000
+_COMPARED_KEPT_CHARS = 100_000
 _RELATED_FROM = 0.6
 """Cosine from which texts without a common frame are still related."""
 

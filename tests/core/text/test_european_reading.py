@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import pytest
 from hypothesis import given, settings
@@ -170,13 +170,15 @@ def test_read_other_meaning_gives_other_pieces(
 
 
 @pytest.fixture
-def read_as(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+def read_as(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], None]]:
     """Telling the language of a text is not these tests' matter."""
 
     def take(language: str) -> None:
         monkeypatch.setattr(verdict, "common_language", lambda *_: language)
 
-    return take
+    verdict.forget_cached()
+    yield take
+    verdict.forget_cached()
 
 
 @pytest.mark.parametrize(("language", "own", "other", "why"), _table(OTHER))
