@@ -131,6 +131,7 @@ def counting() -> Iterator[Counter[str]]:
 
     Does not nest, and takes the place of other traces of the SQLite connections.
     """
+    verdict.forget_cached()
     counts: Counter[str] = Counter()
     lock = threading.Lock()
 
