@@ -189,7 +189,7 @@ def compare(
 
 
 class _Noted(ReadingBudget):
-    """A budget for one pair, which notes what was paid for."""
+    """A budget that suffices for one pair, and notes what is to be paid for."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -198,11 +198,11 @@ class _Noted(ReadingBudget):
 
     def compare(self, own: str, other: str) -> bool:
         self.stretches = own, other
-        return super().compare(own, other)
+        return True
 
     def read(self, *texts: str) -> bool:
         self.texts = texts
-        return super().read(*texts)
+        return True
 
 
 @kept(_COMPARED_KEPT_CHARS)

@@ -1,8 +1,7 @@
 """How much one decision may read, counted in pieces before anything is read.
 
 A piece of the count is a word, a sign, or one character of a script without spaces; a figure is
-two.
-The count depends on the texts alone: not on the load, the caches or what others do.
+two. The count depends on the texts alone: not on the load, the caches or what others do.
 """
 
 from __future__ import annotations
@@ -29,14 +28,19 @@ _COMPARED_PER_READ = 4
 
 @kept(_COUNTS_KEPT_CHARS)
 def pieces_in(text: str) -> int:
-    """Words, signs and characters without spaces between them in a text; figures count twice."""
+    """Return how many pieces a text has."""
     return len(_PIECE.findall(text))
 
 
 def end_of_pieces(text: str, count: int) -> int:
-    """Where the first so many pieces of a text end, in code points; its end if it has no more."""
+    """Return the offset in code points behind the first `count` pieces of a text, or its length."""
     found = next(islice(_PIECE.finditer(text), count, None), None)
     return len(text) if found is None else found.start()
+
+
+def _to_compare(pieces: int) -> int:
+    """Return the price of comparing texts of so many pieces, rounded up."""
+    return -(-pieces // _COMPARED_PER_READ)
 
 
 class ReadingBudget:
@@ -60,12 +64,12 @@ class ReadingBudget:
 
     def compare(self, own: str, other: str) -> bool:
         """Pay for comparing the sentences and pieces of two texts; False: too little is left."""
-        return self._pay(-(-(self._pieces(own) + self._pieces(other)) // _COMPARED_PER_READ))
+        return self._pay(_to_compare(self._pieces(own) + self._pieces(other)))
 
     def covers(self, own: str, other: str) -> bool:
         """Return whether it surely suffices to compare and read two texts, or any parts of them."""
         pieces = self._pieces(own) + self._pieces(other)
-        return self._can_pay(pieces + -(-pieces // _COMPARED_PER_READ))
+        return self._can_pay(pieces + _to_compare(pieces))
 
     def read(self, *texts: str) -> bool:
         """Pay for reading texts, each once; False: too little is left for all, none is paid."""
