@@ -133,7 +133,7 @@ _PARTS: dict[str, Switch] = {
         lambda: _patched(mock.patch.object(verdict, "out_of_order", lambda *_: None))
     ),
     "exchanged words": Switch(
-        lambda: _patched(mock.patch.object(verdict, "words_exchanged", lambda *_: False))
+        lambda: _patched(mock.patch.object(verdict, "exchanged", lambda *_: None))
     ),
     "marks": Switch(lambda: _patched(mock.patch.object(verdict, "same_marks", lambda *_: True))),
 }

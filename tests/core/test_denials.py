@@ -82,6 +82,11 @@ def test_rule_in_the_passive_is_no_contradiction_and_no_update(order: str, passi
         ("ユーザーはお茶よりコーヒーが好きだ。", "ユーザーはコーヒーよりお茶が好きだ。"),
         ("用户喜欢茶胜过咖啡。", "用户喜欢咖啡胜过茶。"),
         ("Der Nutzer mag Tee lieber als Kaffee.", "Der Nutzer mag Kaffee lieber als Tee."),
+        (
+            "火曜日は森さん、木曜日は林さんが当番です。",
+            "木曜日は森さん、火曜日は林さんが当番です。",
+        ),
+        ("On call: Tuesday Mori, Friday Hayashi.", "On call: Friday Mori, Tuesday Hayashi."),
         ("L'utilisateur préfère le thé au café.", "L'utilisateur préfère le café au thé."),
     ],
 )

@@ -52,21 +52,17 @@ def says_nothing(found: tuple[Evidence, ...]) -> list[Evidence]:
         (
             "值班是王芳，之前是李明。",
             "值班是李明，之前是王芳。",
-            ("order", "之前是李明", "值班是李明"),
+            ("order", "值班是王芳，之前是李明", "值班是李明，之前是王芳"),
         ),
         (
             "ShippingService publishes to the topic orders.v2; OrderService consumes it.",
             "OrderService publishes to the topic orders.v2; ShippingService consumes it.",
-            (
-                "order",
-                "OrderService consumes it",
-                "OrderService publishes to the topic",
-            ),
+            ("order", "OrderService", "ShippingService"),
         ),
         (
             "小李负责支付模块，小王负责登录模块。",
             "小王负责支付模块，小李负责登录模块。",
-            ("order", "小李负责支付", "小李负责登录"),
+            ("order", "小李负责支付模块，小王", "小王负责支付模块，小李"),
         ),
         ("用户喜欢喝咖啡。", "用户不喜欢喝咖啡。", ("polarity", "喜欢", "不喜欢")),
         (

@@ -11,6 +11,8 @@ from collections.abc import Sequence
 
 from totonoe_core.text.reading.read import READ_CHARS_MAX
 
+Span = tuple[int, int]
+Exchange = tuple[tuple[Span, Span], tuple[Span, Span]]
 # Scripts without spaces: each character by itself.
 _TOKENS = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]|[^\W\u3040-\u30ff\u3400-\u9fff]+")
 _UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
@@ -18,33 +20,55 @@ _WORDS_MAX, _CHARACTERS_MAX = 2, 4
 """Length of what changes places. Longer stretches are clauses, which may stand in any order."""
 
 
-def words_exchanged(own: str, other: str) -> bool:
-    """Return whether two texts differ only in two short stretches that changed places.
+def exchanged(own: str, other: str) -> Exchange | None:
+    """Return the two places of short stretches in which alone two texts differ, else `None`.
 
-    False for texts of more than `READ_CHARS_MAX` characters.
+    Each place is a span of the own text and one of the other: what stands first in one of them
+    stands last in the other. `None` for texts of more than `READ_CHARS_MAX` characters.
     """
     if max(len(own), len(other)) > READ_CHARS_MAX:
-        return False
-    here, there = _TOKENS.findall(own.casefold()), _TOKENS.findall(other.casefold())
+        return None
+    mine, theirs = _TOKENS.finditer(own), _TOKENS.finditer(other)
+    at, there_at = [one.span() for one in mine], [one.span() for one in theirs]
+    here, there = _words(own, at), _words(other, there_at)
     if len(here) != len(there) or here == there or sorted(here) != sorted(there):
-        return False
+        return None
     first, last = 0, len(here)
     while here[first] == there[first]:
         first += 1
     while here[last - 1] == there[last - 1]:
         last -= 1
     longest = _CHARACTERS_MAX if _UNSPACED.search(own) else _WORDS_MAX
-    return _swapped(here[first:last], there[first:last], longest)
+    sizes = _swapped(here[first:last], there[first:last], longest)
+    if sizes is None:
+        return None
+    begin, end = sizes
+
+    def span(places: Sequence[Span], start: int, size: int) -> Span:
+        return places[start][0], places[start + size - 1][1]
+
+    return (
+        (span(at, first, begin), span(there_at, first, end)),
+        (span(at, last - end, end), span(there_at, last - begin, begin)),
+    )
 
 
-def _swapped(here: Sequence[str], there: Sequence[str], longest: int) -> bool:
-    """Return whether an exchange of the beginning and the end makes one of the other."""
+def _words(text: str, places: Sequence[Span]) -> list[str]:
+    return [text[start:end].casefold() for start, end in places]
+
+
+def _swapped(here: Sequence[str], there: Sequence[str], longest: int) -> tuple[int, int] | None:
+    """Return the sizes of a beginning and an end whose exchange makes one of the other."""
     size = len(here)
-    return any(
-        begin + end < size
-        and here[:begin] == there[size - begin :]
-        and here[size - end :] == there[:end]
-        and here[begin : size - end] == there[end : size - begin]
-        for begin in range(1, longest + 1)
-        for end in range(1, longest + 1)
+    return next(
+        (
+            (begin, end)
+            for begin in range(1, longest + 1)
+            for end in range(1, longest + 1)
+            if begin + end < size
+            and here[:begin] == there[size - begin :]
+            and here[size - end :] == there[:end]
+            and here[begin : size - end] == there[end : size - begin]
+        ),
+        None,
     )

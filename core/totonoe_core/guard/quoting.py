@@ -21,6 +21,7 @@ Span = tuple[int, int]
 _NOTHING: Span = (0, 0)
 # Findings about the place of a piece: its neighbours on both sides show the place.
 _PLACES = frozenset({Finding.ORDER, Finding.ROLE})
+_SHOWN_BY_EXCHANGE = _PLACES | {Finding.UNREAD, Finding.SAME_CONTENT}
 _BETWEEN = frozenset({Finding.FUNCTION_WORD, Finding.CONJUNCTION})
 _LEFT = frozenset({Finding.ADDED, Finding.MISSING})
 _READ_OTHERWISE = Finding.REPLACED
@@ -33,6 +34,11 @@ _MARKS = ",.;:!、。，．；：！・…\"'“”‘’「」『』()[]{}（�
 _UNNOTICED = str.maketrans("", "", _MARKS + " \t\n\r\u3000")
 # A comma of a Western script also parts the names of a list, of which the order is the difference.
 _CLAUSE_END = re.compile("[;；，]")
+# Behind a hiragana, and no particle by itself.
+_VERB_ENDING = re.compile(
+    r"(?<=[\u3041-\u3096])(?!(?:[をがはもでとのへにや]|から|まで|より|[にでと][はも])(?![\u3041-\u3096]))"
+    r"[\u3041-\u3096]{1,10}"
+)
 _TRIMMED = " \t\r\n\u3000,;:、，；：。."
 
 
@@ -66,11 +72,52 @@ class Side:
         """Return a span of the stretch as one of the whole text."""
         return span if span == _NOTHING else (span[0] + self.stretch[0], span[1] + self.stretch[0])
 
+    def whole_words(self, span: Span) -> Span:
+        """Return a span of the stretch with all of the pieces that it cuts."""
+        cut = [piece for piece in self.pieces if piece.start < span[1] and span[0] < piece.end]
+        starts, ends = [piece.start for piece in cut], [piece.end for piece in cut]
+        return min(starts, default=span[0]), max(ends, default=span[1])
+
+    def to_verb_end(self, span: Span) -> Span:
+        """Return a span that ends within a Japanese verb to the end of that: 待た of 待たずに."""
+        length = self.stretch[1] - self.stretch[0]
+        following = (piece.start for piece in self.pieces if piece.start >= span[1])
+        ending = _VERB_ENDING.match(self.words((0, min(following, default=length))), span[1])
+        return span if ending is None or span == _NOTHING else (span[0], ending.end())
+
     def trimmed(self, span: Span) -> Span:
         """Return a span of the stretch without white space and marks at its ends."""
         text = self.words(span)
         start = span[0] + len(text) - len(text.lstrip(_TRIMMED))
         return start, max(start, span[0] + len(text.rstrip(_TRIMMED)))
+
+
+def of_exchange(
+    changed: Sequence[tuple[Span, Span]], evidence: Sequence[Evidence], own: Side, other: Side
+) -> tuple[Evidence, ...]:
+    """Return evidence that shows from one of two places to the other what changed them.
+
+    "Ann manages Bob" against "Bob manages Ann"; of two places that are far from each other, what
+    stands in each. A value in place of another one is named already.
+
+    Parameters
+    ----------
+    changed : sequence of pairs of spans
+        As `exchange.exchanged` finds them, in the stretches.
+    """
+    of_place = [one.finding for one in evidence if one.finding in _SHOWN_BY_EXCHANGE]
+    if not of_place:
+        return tuple(evidence)
+    finding = Finding.ROLE if Finding.ROLE in of_place else Finding.ORDER
+    spans = [(own.whole_words(here), other.whole_words(there)) for here, there in changed]
+    (first, first_there), (last, last_there) = spans
+    whole = (first[0], last[1]), (first_there[0], last_there[1])
+    placed = _from_before(whole[0], own), _from_before(whole[1], other)
+    fits = (one for one in (placed, whole) if max(b - a for a, b in one) <= limits.EVIDENCE_CHARS)
+    spans = [*fits][:1] or spans
+    shown = quoted([Evidence(finding, *both) for both in spans], own, other)
+    rest = [one for one in evidence if one.finding not in _SHOWN_BY_EXCHANGE]
+    return (*shown, *(one for one in rest if not any(_shows(wide, one) for wide in shown)))
 
 
 def quoted(
@@ -98,8 +145,11 @@ def quoted(
             spans = _told_apart(one.finding, one.own, one.other, own, other)
             plain = _evidence(one.finding, spans, own, other)
         else:
-            places = own.place(one.own), other.place(one.other)
-            plain = Evidence(one.finding, *places, here, there, place(one))
+            mine, theirs = own.to_verb_end(one.own), other.to_verb_end(one.other)
+            plain = Evidence(
+                one.finding, own.place(mine), other.place(theirs),
+                own.quote(mine), other.quote(theirs), place(one),
+            )  # fmt: skip
         both = plain.own, plain.other
         if both in shown or _repeats(plain, kept, widened):
             continue
@@ -195,7 +245,10 @@ def _evidence(
 ) -> Evidence:
     if spans is None:
         return _first_difference(finding, own, other)
-    here, there = own.trimmed(spans[0]), other.trimmed(spans[1])
+    here, there = (
+        own.to_verb_end(own.trimmed(spans[0])),
+        other.to_verb_end(other.trimmed(spans[1])),
+    )
     return Evidence(
         finding, own.place(here), other.place(there), own.quote(here), other.quote(there)
     )
@@ -248,6 +301,11 @@ def _widened(span: Span, side: Side, reach: int) -> Span:
         before[-reach] if len(before) >= reach else 0,
         after[reach - 1] if len(after) >= reach else length,
     )
+
+
+def _from_before(span: Span, side: Side) -> Span:
+    """Widen a span to the piece before it, if that stands in one clause with it."""
+    return _in_clause(span, _widened(span, side, 1), side)[0], span[1]
 
 
 def _in_clause(span: Span, wide: Span, side: Side) -> Span:

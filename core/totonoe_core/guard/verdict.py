@@ -41,12 +41,12 @@ from totonoe_core.guard.differences import (
     span,
     whole,
 )
-from totonoe_core.guard.exchange import words_exchanged
+from totonoe_core.guard.exchange import Exchange, exchanged
 from totonoe_core.guard.features import Readings
 from totonoe_core.guard.marks import same_marks
 from totonoe_core.guard.places import Places
 from totonoe_core.guard.probability import Slot, is_hard, placed, same_probability
-from totonoe_core.guard.quoting import Side, quoted
+from totonoe_core.guard.quoting import Side, of_exchange, quoted
 from totonoe_core.guard.sentences import form_of, unshared, without_equal_ends
 from totonoe_core.guard.steps import out_of_order
 from totonoe_core.guard.traits import Traits, traits_of
@@ -323,15 +323,36 @@ def _compare_texts(
     )
     # "Verses that praise teachers:" states nothing yet.
     asks = asks or own.rstrip().endswith(_COLONS) or other.rstrip().endswith(_COLONS)
-    verdict, evidence = found.verdict, tuple(found.evidence)
+    verdict, evidence, hard = found.verdict, tuple(found.evidence), is_hard(differing)
+    sides = _sides(rest, readings)
+    changed = exchanged(rest.own_text, rest.other_text)
+    probability, weighed = same_probability(seen), found.features
+    if changed and (verdict is not Verdict.DUPLICATE or _are_apart(changed, sides[0].pieces)):
+        evidence, hard = of_exchange(changed, evidence, *sides), True
+        if verdict is Verdict.DUPLICATE:
+            verdict, weighed, probability = Verdict.RELATED, None, min(probability, EVEN_CHANCE)
     if mirrored:
         verdict = _MIRRORED_VERDICTS.get(verdict, verdict)
         evidence = tuple(map(_mirrored, evidence))
-    hard = is_hard(differing)
-    if verdict is not Verdict.DUPLICATE and not hard:
-        hard = words_exchanged(rest.own_text, rest.other_text)
-    judgement = Judgement(verdict, same_probability(seen), evidence, hard)
-    return Comparison(judgement, found.features, differing, seen, found.whole_sentences, asks)
+    judgement = Judgement(verdict, probability, evidence, hard)
+    return Comparison(judgement, weighed, differing, seen, found.whole_sentences, asks)
+
+
+def _are_apart(changed: Exchange, pieces: Sequence[Piece]) -> bool:
+    """Return whether more than a verb parts what changed places: no members of one list."""
+    (first, _), (last, _) = changed
+    between = [one for one in pieces if first[1] <= one.start and one.end <= last[0]]
+    return any(one.role != Role.PREDICATE for one in between)
+
+
+def _sides(rest: _Rest, readings: Readings | None) -> tuple[Side, Side]:
+    """Return both stretches, with their pieces if they were read."""
+    if readings is None:
+        return Side(rest.own, rest.own_at), Side(rest.other, rest.other_at)
+    return (
+        Side(rest.own, rest.own_at, readings.own.reading.pieces),
+        Side(rest.other, rest.other_at, readings.other.reading.pieces),
+    )
 
 
 def _compare_rest(
@@ -354,10 +375,7 @@ def _compare_rest(
         return _unread(cosine, shares_sentences), None
     readings = _aligned(*both)
     found = _compare_readings(readings, cosine, weights, shares_sentences)
-    sides = (
-        Side(rest.own, rest.own_at, here.pieces),
-        Side(rest.other, rest.other_at, there.pieces),
-    )
+    sides = _sides(rest, readings)
     places = Places(readings.aligned, *sides, words_of_own=rest.mirrored)
     found.evidence = quoted(found.evidence, *sides, places.name)
     return found, readings

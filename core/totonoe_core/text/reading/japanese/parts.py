@@ -217,7 +217,7 @@ def _doubt(phrases: list[Phrase]) -> None:
 
 def _name_parts(predicate: Phrase) -> None:
     args = predicate.args
-    if any(each.limit == "しか" for each in args):
+    if any(each.limit is not None and each.limit.surface == "しか" for each in args):
         predicate.negated = not predicate.negated  # しか食べない: eats only that
     cases = {each.case for each in args}
     for each in args:

@@ -38,12 +38,13 @@ class Phrase:
     """
 
     # Most stay as they are: defaults of the class cost nothing to set.
-    case = link = modality = limit = role = ""
+    case = link = modality = role = ""
     until = 0
     topic = negated = passive = causative = lasting = no_more = False
     past = asks = orders = be = comma = owned = False
     aspects: tuple[FunctionWord, ...] = ()
     aspect: Word | None = None
+    limit: Word | None = None
     head: Phrase | None = None
 
     def __init__(self, words: list[Word], sort: str) -> None:

@@ -215,7 +215,7 @@ class _Parser(Reader):
                 phrase.topic = True
             elif word.tag == Tag.PARTICLE:
                 if word.surface in _LIMITS:
-                    phrase.limit = word.surface
+                    phrase.limit = word
                     phrase.topic |= word.surface == "しか"
                 elif word.surface in ("や", "とか", "か"):
                     phrase.case = "か" if word.surface == "か" else "や"

@@ -104,9 +104,9 @@ def _emit(phrase: Phrase, names: dict[int, str], pieces: list[Piece]) -> None:
         pieces[-1] = replace(pieces[-1], weight=1.0)
     if phrase.aspect is not None:
         _piece(phrase.aspect, Role.ADVERB, own, pieces)
-    if phrase.limit:
-        start = last.end
-        pieces.append(Piece(start, start, "だけ", PieceType.QUANTIFIER, Role.MODIFIER, own))
+    if (limit := phrase.limit) is not None:
+        only = Piece(limit.start, limit.end, "だけ", PieceType.QUANTIFIER, Role.MODIFIER, own)
+        pieces.append(only)
 
 
 def _piece(
