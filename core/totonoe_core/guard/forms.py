@@ -17,6 +17,9 @@ _OPEN_UNITS = {
     ("キロ", "m"): 1000,
 }
 """Units that a word leaves open, with what they may be, and how many of these make one."""
+_DAY_S = 86_400
+_BINARY = {Fraction(1024, 1000) ** power for power in range(1, 5)}
+"""How much more kilobytes to terabytes are for those who count in powers of two."""
 _MEASURED = pattern(r"(-?[0-9]{1,40}(?:\.[0-9]{1,40})?) (\S+)")
 _CLOCK = pattern(r"time:([0-9]{2})(:.*)")
 _WEEKLY, _WEEKDAY = "date:every-weekday:", "date:weekday:"
@@ -35,8 +38,9 @@ def may_be_one_value(own: str, other: str) -> bool:
     """Return whether two different keys of one kind of value may mean one value.
 
     True for a number and its ordinal, a number and its negative, a weekday and every such day, the
-    next week and the following one, an identifier and the same one with a label behind a colon, and
-    units of which one leaves the other open.
+    next week and the following one, an identifier and the same one with a label behind a colon,
+    units of which one leaves the other open, months and as many days, and bytes of which one is
+    counted in powers of two.
     """
     short, long = sorted((own, other), key=len)
     if short == long:
@@ -84,5 +88,9 @@ def _same_measure(left_open: str, said: str) -> bool:
     here, there = _MEASURED.fullmatch(left_open), _MEASURED.fullmatch(said)
     if here is None or there is None:
         return False
-    factor = _OPEN_UNITS.get((here[2], there[2]))
-    return factor is not None and abs(Fraction(here[1])) * factor == abs(Fraction(there[1]))
+    own, other, units = abs(Fraction(here[1])), abs(Fraction(there[1])), (here[2], there[2])
+    if units == ("month", "s"):
+        return 30 * own - 2 <= other / _DAY_S <= 31 * own
+    if units == ("B", "B"):
+        return bool(own) and other / own in _BINARY
+    return units in _OPEN_UNITS and own * _OPEN_UNITS[units] == other
