@@ -162,6 +162,10 @@ def quoted(
 
 def _repeats(one: Evidence, kept: Sequence[Evidence], widened: bool) -> bool:
     """Return whether an earlier finding of other spans shows all that this one would show."""
+    if widened and one.finding in _PLACES:
+        # Of words in another order, one line shows a stretch.
+        places = [earlier for earlier in kept if earlier.finding in _PLACES]
+        return any(_meet(one.own, at.own) or _meet(one.other, at.other) for at in places)
     between, left = one.finding in _BETWEEN, one.finding in _LEFT
     if not (between or left or (widened and one.finding is _READ_OTHERWISE)):
         return False
@@ -173,6 +177,11 @@ def _repeats(one: Evidence, kept: Sequence[Evidence], widened: bool) -> bool:
         return any(_shows(earlier, one) for earlier in both if earlier.finding is _READ_OTHERWISE)
     # What makes the same words differ may have been said already.
     return any(_shows(one, earlier) for earlier in both)
+
+
+def _meet(one: Span, another: Span) -> bool:
+    """Return whether two spans have words in common."""
+    return max(one[0], another[0]) < min(one[1], another[1])
 
 
 def _shows(outer: Evidence, inner: Evidence) -> bool:
