@@ -530,8 +530,8 @@ def _undo(value: Undo) -> None:
         raise InvalidArgument(
             "MISSING_FIELD",
             field="target",
-            got="neither" if not value.revision else "both",
-            allowed="a revision or an operation id",
+            got="revision 0 and no operation id" if not value.revision else "both",
+            allowed="a revision from 1 on, or an operation id",
         )
     optional_text(value.reason, "reason", limits.REASON_BYTES_MAX)
 

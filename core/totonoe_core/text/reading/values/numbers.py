@@ -214,12 +214,6 @@ AND_A_PART = re.compile(
 )
 """English, French, Spanish, Italian, Portuguese."""
 _PARTS = {"quarter": F(1, 4), "quarters": F(3, 4)}
-HALVES = {
-    "anderthalb": F(3, 2),
-    "eineinhalb": F(3, 2),
-    "zweieinhalb": F(5, 2),
-    "dreieinhalb": F(7, 2),
-}
 
 _SPAN_BEFORE = re.compile(
     r"(?:\A|\W)(?:in|for|within|after|takes?|took|lasts?|lasted|about|than|every|once|over|under|"
@@ -228,8 +222,10 @@ _SPAN_BEFORE = re.compile(
 )
 
 
-def _halves(_scan: Scan, _at: int, match: re.Match[str]) -> Number:
-    return Number(HALVES[match[0].lower()], match.end())
+def _and_a_half(scan: Scan, _at: int, match: re.Match[str]) -> Number | None:
+    """German anderthalb."""
+    value = scan.words.and_a_half.get(match[0].lower())
+    return None if value is None else Number(value, match.end())
 
 
 def _a_third(scan: Scan, _at: int, match: re.Match[str]) -> Number:
@@ -418,7 +414,7 @@ ENDINGS: tuple[Row, ...] = (
 )
 AMOUNTS: tuple[Row, ...] = (
     row("a third of", "a", re.compile(r"(?:an?|one) (half|third|quarter|tenth|fifth)(?= of| an? |-)(?! to| past)", _IGNORE), _a_third, "en"),
-    row("anderthalb", "a", re.compile("|".join(HALVES), _IGNORE), _halves, "de"),
+    row("and a half in one word", "a", r"[^\W\d_]{2,12}(?!\w)", _and_a_half, begins=lambda words, word: word in words.and_a_half),
     row("half", "a", re.compile(r"half(?: an?(?!\w)|(?=( of| the)))", _IGNORE), _half, "en"),
     row("an hour", "a", re.compile(r"an?(?= (?:hour|minute|week|month|year|kilomet(?:er|re)|mile|kilo|lit(?:re|er)|fortnight|decade|century|day)(?!\w))", _IGNORE), _an_hour, "en"),
 )  # fmt: skip

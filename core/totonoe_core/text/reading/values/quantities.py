@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from totonoe_core.text.reading.model import PieceType
 from totonoe_core.text.reading.values import units
-from totonoe_core.text.reading.values.numbers import AND_A_PART, HALVES, part_of
+from totonoe_core.text.reading.values.numbers import AND_A_PART, part_of
 from totonoe_core.text.reading.values.rows import (
     ALL,
     ALWAYS,
@@ -385,7 +385,7 @@ def _korean_counted(scan: Scan, at: int, _match: Match) -> Found | None:
 
 
 def _is_amount(words: Words, word: str) -> bool:
-    return word in ("a", "an", "half", *HALVES) or is_numeral(words, word)
+    return word in ("a", "an", "half") or word in words.and_a_half or is_numeral(words, word)
 
 
 WORD_VALUES: tuple[Row, ...] = (

@@ -54,6 +54,8 @@ class Words:
     ordinals: dict[str, int]
     parts: dict[str, Fraction]
     """Names of fractions."""
+    and_a_half: dict[str, Fraction]
+    """Words for a number and a half: anderthalb."""
     joins: frozenset[str]
     one: frozenset[str]
     """Words for one that are articles or pronouns: no number when they stand alone."""
@@ -141,7 +143,8 @@ def words_of(language: str) -> Words:
         numbers=lists.numbers("numbers"),
         scales=lists.numbers("scales"),
         ordinals=lists.numbers("ordinals"),
-        parts={word: Fraction(said) for word, said in lists.keys("parts").items()},
+        parts=_fractions(lists, "parts"),
+        and_a_half=_fractions(lists, "and a half"),
         joins=lists.words("joins"),
         one=lists.words("one or an article"),
         not_alone=lists.words("not alone"),
@@ -178,6 +181,10 @@ def words_of(language: str) -> Words:
     )
 
 
+def _fractions(lists: _Lists, heading: str) -> dict[str, Fraction]:
+    return {word: Fraction(said) for word, said in lists.keys(heading).items()}
+
+
 def _days(lists: _Lists, weekdays: Mapping[str, int]) -> dict[str, str]:
     """Return the keys of days and hours with a name."""
     days = {word: f"time:{int(hour):02d}:00" for word, hour in lists.keys("hours").items()}
@@ -191,7 +198,7 @@ def _days(lists: _Lists, weekdays: Mapping[str, int]) -> dict[str, str]:
 def _first_words(lists: _Lists) -> frozenset[str]:
     """Return words that may begin a value, of phrases the first."""
     starts = {*lists.words("begin"), *lists.keys("hours"), *lists.keys("every weekday")}
-    for heading in ("numbers", "scales", "ordinals", "months"):
+    for heading in ("numbers", "scales", "ordinals", "months", "and a half"):
         starts |= lists.keys(heading).keys()
     relative = lists.keys("relative days")
     for phrase in (*relative, *lists.keys("weekdays")):
