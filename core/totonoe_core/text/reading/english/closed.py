@@ -102,8 +102,6 @@ CATENATIVES: dict[str, tuple[str, str, bool]] = {
 GERUND_DENIERS = frozenset({"stop", "avoid", "quit", "cease", "refrain", "prevent", "discontinue"})
 REPORTING = GRAMMAR.words("reporting")
 
-NUMBERED = GRAMMAR.words("numbered")
-"""What is told apart by a number, and might else be read as an order."""
 POINTING = listed("the this that these those")
 """Before a noun that means certain things, so that one is not many."""
 PLURALS = GRAMMAR.words("plurals")

@@ -188,7 +188,7 @@ class Parse:
         if back >= 0 and self.tokens[back].form in ("without", "unlike"):
             self.denied[head] += self.denied[back]
         if bare and not self._prep:
-            self._describe(head, at)
+            self._describe(head)
         else:
             self._place(head, at, stop)
         return stop
@@ -297,17 +297,10 @@ class Parse:
             return False
         return bool(self._prep) or self._tag(at - 1) in (".", ",")
 
-    def _describe(self, head: int, start: int) -> None:
+    def _describe(self, head: int) -> None:
         """Say an adjective of the subject, or of the noun before it."""
         here = self._here
         subject = here.subjects[-1] if here.subjects else here.noun
-        before = self._last_content(start)
-        if here.complement >= 0 and self._tag(before) in {"C", ","}:
-            joined = here.complement
-            self.role[head], self.head[head] = self.role[joined], self.head[joined]
-            self.denied[head] += self.denied[joined]
-            self.group[head] = self.group[joined]
-            return
         if here.predicate >= 0 and self.tokens[head].form.endswith("ly"):
             self._adverb(head)  # "runs daily"
             return
@@ -407,11 +400,11 @@ class Parse:
         following = self._next_content(at)
         self._prep = ""
         if form in BE:
-            here.course = here.be and token.form == "being"
+            here.course = here.be
             here.be = True
             self._existential |= at > 0 and self.tokens[at - 1].form == "there"
         elif form in HAVE:
-            if self._tag(at + 1) == "I" or following not in {"D", "G", "X", "V"}:
+            if following not in {"D", "G", "X", "V"}:
                 here.tense = "past" if form == "had" else here.tense
                 token.lemma = "have"
                 return self._set_predicate(at, here)
@@ -425,7 +418,6 @@ class Parse:
         elif form in ("want", "must", "should", "can", "will", "could"):
             here.modality = {"will": "", "could": "can"}.get(form, form)
         elif form in DO and following not in {"V", "O", "X"} and not self.asks:
-            here.tense = "past" if form == "did" else here.tense
             token.lemma = "do"
             return self._set_predicate(at, here)
         if form in PAST_FORMS or form == "used":
@@ -452,13 +444,13 @@ class Parse:
             return self._participle(at, here)
         if here.told:
             before, here = here, self._next_clause()
-            if joined and here is not before.outer:
+            if joined:
                 here.modality, here.tense = before.modality, before.tense
                 here.passive = tag == "D" and before.passive
-        elif not here.subjects and here.kind == "main" and not here.modality:
+        elif not here.subjects and here.kind == "main":
             self.orders |= token.form == token.lemma
-        if token.word is not None and "P" in token.word.forms and not here.tense:
-            here.tense = "past"
+        if "P" in token.forms():
+            here.tense = here.tense or "past"
         return self._set_predicate(at, here)
 
     def _participle(self, at: int, here: _Clause) -> int:
@@ -467,36 +459,24 @@ class Parse:
         if not here.told and (here.be or here.perfect or here.kind in ("to", "sub")):
             here.passive |= tag == "D" and (here.be or here.kind == "sub")
             return self._set_predicate(at, here)
-        if tag == "G" and self._prep == "by" and here.passive:
-            here.agents.append(at)
-            return self._set_predicate(at, self._open(_Clause("ger", outer=here)))
         opens = self._tag(at - 1) == "."
         if tag == "G" and opens and self._verb_ahead(at):
             here.subjects.append(at)  # "Deleting it helped"
             return self._set_predicate(at, self._open(_Clause("ger", outer=here)))
-        past = opens and self._tag(at + 1) in {"T", "$", "M"}  # "Fixed the leak"
         behind_by = at + 1 < len(self.tokens) and self.tokens[at + 1].form == "by"
-        if here.subjects and not here.told and not behind_by and not self._verb_ahead(at):
-            past = True
-        if tag == "D" and past:
-            here.tense = here.tense or "past"
-            return self._set_predicate(at, here)
-        waits = here.told and here.outer is not None and not here.outer.told
-        if tag == "D" and waits and self._tag(at + 1) in {"T", "$", "O", "M", "#", "Q", "P"}:
-            here = self._next_clause()  # "A man who is tall opened the door"
-            here.tense = "past"
+        alone = here.subjects and not here.told and not behind_by and not self._verb_ahead(at)
+        if tag == "D" and (alone or (opens and self._tag(at + 1) in {"T", "$", "M"})):
+            here.tense = "past"  # "Fixed the leak"
             return self._set_predicate(at, here)
         clause = _Clause("part", self._noun, outer=here.outer if here.told else here)
         clause.passive = tag == "D"
-        if self._existential:
-            clause.denials, here.denials, clause.tense = here.denials, 0, here.tense
         return self._set_predicate(at, self._open(clause))
 
     def _verb_ahead(self, at: int) -> bool:
         """Return whether another verb follows in the clause."""
         for later in self.tokens[at + 1 : at + _AHEAD_MAX]:
             if later.tag in "XVDI.,SWC":
-                return later.tag in "XV" or (later.tag == "D" and self.tokens[at].tag == "G")
+                return later.tag in "XV"
         return False
 
     def _infinitive(self, at: int) -> int:
@@ -606,7 +586,7 @@ class Parse:
                 self.denied[at] = int(at + 1 < len(self.tokens))
         elif form == "no" and following in (",", "."):
             pass  # an answer
-        elif form == "nor" and here.denials and self._noun_end == at - 1 and self._noun >= 0:
+        elif form == "nor" and here.denials and self._noun >= 0:
             self.tokens[at].tag, self._joined = "C", True  # "neither Ann nor Bob"
         elif form in ("nobody", "none", "nothing", "nowhere", "never", "no longer") or (
             form == "neither" and self._noun < 0
@@ -624,7 +604,7 @@ class Parse:
             self.denied[at + 1] += 1
         elif form == "no" and here.predicate >= 0 and self.tokens[here.predicate].lemma == "have":
             self.denied[here.predicate] += 1
-        elif (here.predicate >= 0 and not here.be) or (form == "no" and self._prep):
+        elif here.predicate >= 0 and not here.be:
             self.denied[at] = 1  # taken up by the phrase that follows
         else:
             here.denials += 1

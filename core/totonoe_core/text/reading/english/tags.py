@@ -63,27 +63,24 @@ def _before(tokens: list[Token], at: int) -> Token:
 def _retag_closed(tokens: list[Token], at: int, following: Token) -> None:
     token, previous = tokens[at], tokens[at - 1] if at else _EDGE
     if token.form == "to":
-        verb = following.form in ("be", "have", "do") or (
-            not following.tag and "V" in following.forms() and following.form == following.lemma
-        )
-        if verb:
+        verb = not following.tag and "V" in following.forms()
+        if verb or following.form in ("be", "have", "do"):
             token.tag = "I"
     elif token.form == "that":
         opens = (
             following.tag in ("X", "V", ".")
             or "Z" in following.forms()
-            or (previous.tag in ("N", "M") and following.tag not in ("", "#"))
+            or previous.tag in ("N", "M")
             or previous.lemma in closed.REPORTING
         )
         token.tag = "W" if opens else "T"
     elif token.form == "like":
         before = _before(tokens, at)
-        helped = before.tag == "X" and before.form not in BE
         many = before.tag == "O" or (before.tag in "NM" and before_is_plural(tokens, at))
-        if helped or (many and not _verb_behind(tokens, at) and not _verb_ahead(tokens, at)):
+        if (before.tag == "X" and before.form not in BE) or many:
             token.tag = "V"
     else:
-        token.tag = "$" if not following.tag or following.tag in "Q#MA" else "O"
+        token.tag = "O" if following.tag else "$"
 
 
 def _open_tag(tokens: list[Token], at: int, forms: str, following: Token) -> str:
@@ -104,8 +101,7 @@ def _open_tag(tokens: list[Token], at: int, forms: str, following: Token) -> str
     if "G" in forms or "P" in forms or ("D" in forms and "V" not in forms):
         return _verb_form(forms, previous, following)
     if "A" in forms and "V" not in forms and "Z" not in forms:
-        noun = "N" in forms and not _may_be_noun(following) and previous in "T$'AQ#NMP"
-        return "N" if noun else "A"
+        return "N" if "N" in forms and not _may_be_noun(following) else "A"
     if "V" in forms or "Z" in forms:
         return _verb_or_noun(tokens, at, forms, previous, following)
     return "R"
@@ -123,7 +119,7 @@ def _verb_form(forms: str, previous: str, following: Token) -> str:
     if previous in "T$'AQ#":
         return "A" if noun else "D"
     only = not following.tag and following.forms() == "N"
-    return "A" if previous in ".,CP" and (only or ("A" in forms and noun)) else "D"
+    return "A" if previous in ".,CP" and only else "D"
 
 
 def _verb_or_noun(tokens: list[Token], at: int, forms: str, previous: str, following: Token) -> str:
@@ -135,12 +131,9 @@ def _verb_or_noun(tokens: list[Token], at: int, forms: str, previous: str, follo
         return other
     if previous == "O":
         return "V"
-    denies = token.form in closed.GERUND_DENIERS and "G" in following.forms()
-    begins = denies or following.tag in ("T", "$", "O", "#")
+    begins = following.tag in ("T", "$", "O", "#")
     if previous in ".S" or (previous == "," and (strong or begins)):
         # a base form at the start orders; a plural or a bare noun opens a caption
-        if previous == "." and token.form in closed.NUMBERED and _numbered(tokens, at):
-            return "N"
         verb = ("Z" in forms and previous == ",") or ("V" in forms and (strong or begins))
         return "V" if verb else other
     if previous in "NM":
@@ -158,14 +151,6 @@ def _says(tokens: list[Token], at: int, forms: str, strong: bool) -> bool:
         told = strong or tokens[at - 1].tag in "M#"
         return told or (not _verb_ahead(tokens, at) and _has_article(tokens, at))
     return before_is_plural(tokens, at) and (strong or not _verb_ahead(tokens, at))
-
-
-def _numbered(tokens: list[Token], at: int) -> bool:
-    """Whether a verb is still to come after "Commit 81c3fe0"."""
-    if at + 2 >= len(tokens) or tokens[at + 1].value is None:
-        return False
-    third = tokens[at + 2]
-    return third.tag == "X" or (not third.tag and not set("ZDP").isdisjoint(third.forms()))
 
 
 def is_plural(noun: Token) -> bool:
