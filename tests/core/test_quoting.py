@@ -78,7 +78,12 @@ def says_nothing(found: tuple[Evidence, ...]) -> list[Evidence]:
         (
             "Driver is written in C",
             "Driver is written in C++",
-            ("symbol", "Driver is written in C", "Driver is written in C++"),
+            ("symbol", "", "in C++"),
+        ),
+        (
+            "Use a -> b",
+            "Use a <- b",
+            ("symbol", "a -> b", "a <- b"),
         ),
         (
             "Migrate from MySQL to Postgres",

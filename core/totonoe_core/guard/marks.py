@@ -13,6 +13,8 @@ from collections.abc import Iterable, Sequence
 
 from totonoe_core.text.reading.model import VALUES, Piece
 
+Span = tuple[int, int]
+
 # Operators, alone or in a row. `!` only as a negation, `#` only after a letter, `*` only between
 # words, a quotation mark only by itself. Not `-`, `/`, `|` and `&`, which also separate words.
 _OPERATORS = re.compile(
@@ -23,6 +25,7 @@ _ARROWS = str.maketrans("→←", "><")
 # What joins two words, by itself: one text may leave it out, but not exchange it.
 _JOINTS = re.compile(r"(?<=\s)[-–/|&](?=\s)")
 _REACH = 2
+_WORDS_BESIDE = re.compile(r"\S{0,20}\s?\S{0,20}")
 _MODIFIERS = re.compile("[\ufe00-\ufe0f\u200d\U0001f3fb-\U0001f3ff]")
 
 
@@ -64,6 +67,34 @@ def places(text: str, pieces: Sequence[Piece]) -> tuple[int, ...]:
         for at, one in enumerate(text)
         if _is_symbol(one) or _OPERATORS.fullmatch(one)
     )
+
+
+def first_difference(own: str, other: str) -> tuple[Span, Span] | None:
+    """Return the spans of the first marks that differ, with the words around; `None` if none do.
+
+    The span is (0, 0) in a text that has no mark there.
+    """
+    here, there = _marks_of(own), _marks_of(other)
+    while here and there and own[here[0]] == other[there[0]]:
+        del here[0], there[0]
+    while here and there and own[here[-1]] == other[there[-1]]:
+        del here[-1], there[-1]
+    if not here and not there:
+        return None
+    return _around(own, here), _around(other, there)
+
+
+def _marks_of(text: str) -> list[int]:
+    operators = {match.start() for match in _OPERATORS.finditer(text)}
+    return sorted(operators | {at for at, one in enumerate(text) if _is_symbol(one)})
+
+
+def _around(text: str, places: Sequence[int]) -> Span:
+    if not places:
+        return 0, 0
+    before, behind = text[: places[0]], text[places[0] :]
+    left, right = (next(_WORDS_BESIDE.finditer(side)).end() for side in (before[::-1], behind))
+    return places[0] - left, places[0] + right
 
 
 def _is_symbol(mark: str) -> bool:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from totonoe_core.base import limits
 from totonoe_core.domain.records import SHARED, Evidence, Finding
+from totonoe_core.guard.marks import first_difference
 from totonoe_core.text.normalize import refusing_form, snippet
 from totonoe_core.text.reading.model import Piece
 
@@ -138,7 +139,8 @@ def quoted(
     """
     kept: list[Evidence] = []
     shown: set[tuple[Span, Span]] = set()
-    for one in _paired(found, own, other):
+    for each in _paired(found, own, other):
+        one = _at_mark(each, own, other) if each.finding is Finding.SYMBOL else each
         here, there = own.quote(one.own), other.quote(one.other)
         widened = here == there != "" and one.finding not in SHARED
         if widened:
@@ -158,6 +160,14 @@ def quoted(
         if len(kept) == limits.EVIDENCE_MAX:
             break
     return tuple(kept)
+
+
+def _at_mark(one: Evidence, own: Side, other: Side) -> Evidence:
+    """Return a difference of marks with the spans of the first ones that differ."""
+    lengths = (side.stretch[1] - side.stretch[0] for side in (own, other))
+    texts = (side.words((0, length)) for side, length in zip((own, other), lengths, strict=True))
+    spans = first_difference(*texts)
+    return one if spans is None else Evidence(one.finding, *spans)
 
 
 def _repeats(one: Evidence, kept: Sequence[Evidence], widened: bool) -> bool:
