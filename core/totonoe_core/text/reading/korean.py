@@ -11,54 +11,24 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from totonoe_core.text.lexicon import lexicon
+from totonoe_core.text.lexicon import Grammar, lexicon
 from totonoe_core.text.reading.model import Piece, PieceType, Reading, Role
 from totonoe_core.text.reading.values.find import find_values
 
 _LIGHT = 0.3
 _NOTHING: frozenset[str] = frozenset()
+_LISTS = Grammar("ko")
+_PARTS = (Role.AGENT, Role.PATIENT, Role.TOPIC)
 _PARTICLES = {
-    "이": Role.AGENT, "가": Role.AGENT, "께서": Role.AGENT,
-    "을": Role.PATIENT, "를": Role.PATIENT, "은": Role.TOPIC, "는": Role.TOPIC,
-    "에게": "prep:에게", "한테": "prep:에게", "에서": "prep:에서", "에": "prep:에",
-    "로": "prep:로", "으로": "prep:로", "부터": "prep:부터", "까지": "prep:까지",
-    "보다": "prep:보다", "처럼": "prep:처럼", "의": "prep:의", "와": "prep:와", "과": "prep:와",
-    "하고": "prep:와",
-    "에게서": "prep:에게서", "한테서": "prep:에게서", "으로부터": "prep:에게서",
-    "로부터": "prep:에게서",
-}  # fmt: skip
-_LONGEST = 4
-# What follows only a consonant (True) or only a vowel (False).
-_AFTER_CONSONANT = dict.fromkeys(("이", "을", "은", "과", "으로", "으로부터"), True)
-_AFTER_CONSONANT |= dict.fromkeys(("가", "를", "는", "와"), False)
-_LIMITS = {"만": "only", "도": "also"}
-_ENDS_IN_DO = frozenset(
-    [
-        "속도",
-        "온도",
-        "정도",
-        "제도",
-        "지도",
-        "태도",
-        "습도",
-        "밀도",
-        "한도",
-        "용도",
-        "의도",
-        "빈도",
-        "강도",
-        "각도",
-        "시도",
-    ]
-)
-_QUANTIFIERS = {
-    "all": "모든 모두 전부 매번 각각", "some": "일부 몇몇", "only": "오직 단지 오로지",
-    "never": "절대 절대로 결코 전혀", "always": "항상 늘 언제나", "often": "자주 종종",
-    "sometimes": "가끔 때때로", "mostly": "대부분 대개", "hardly": "거의",
-    "at least": "최소한 적어도", "at most": "기껏해야", "no longer": "더이상",
-}  # fmt: skip
-_QUANTIFIER_KEYS = {word: key for key, words in _QUANTIFIERS.items() for word in words.split()}
-_TITLES = ("씨", "님")
+    word: key if key in _PARTS else f"prep:{key}" for word, key in _LISTS.keys("particles").items()
+}
+_LONGEST = max(map(len, _PARTICLES))
+_AFTER_CONSONANT = dict.fromkeys(_LISTS.words("behind a consonant"), True)
+_AFTER_CONSONANT |= dict.fromkeys(_LISTS.words("behind a vowel"), False)
+_LIMITS = _LISTS.keys("limits")
+_ENDS_IN_DO = _LISTS.words("end in 도")
+_QUANTIFIER_KEYS = _LISTS.keys("quantifiers")
+_TITLES = tuple(_LISTS.words("titles"))
 _COPULA = re.compile("(?:(이었|였)(?:습니다|어요|다)|이에요|예요|입니다|입니까|이다)\\Z")
 _DENYING = re.compile("않|못(?:하|했|합|한|해)")
 _IS_NOT = re.compile("아니(?:다|에요|예요|었|고|며|지만|라)|아닙니|아닌")
@@ -71,10 +41,7 @@ _FINALS, _VOWELS = 28, 21
 _NIEUN, _RIEUL, _BIEUP, _SSANG_SIOT = 4, 8, 17, 20
 # A stem's vowel before it melts into 아, 어: ㅘ ㅝ ㅕ ㅙ to ㅗ ㅜ ㅣ ㅚ.
 _MELTED = {9: 8, 14: 13, 6: 20, 10: 11}
-_OPENED = {
-    "해": "하", "켜": "켜", "펴": "펴", "써": "쓰", "꺼": "끄", "커": "크", "떠": "뜨", "빠": "쁘",
-    "뻐": "쁘", "퍼": "프", "파": "프", "와": "오",
-}  # fmt: skip
+_OPENED = _LISTS.keys("opened")
 
 
 @dataclass(slots=True)
