@@ -99,10 +99,14 @@ def lexicon(language: str) -> Lexicon:
     )
 
 
+def _words(line: str) -> list[str]:
+    return [word.replace("_", " ") for word in line.split()]
+
+
 def _lines(file: Traversable) -> list[list[str]]:
     found = []
     for line in file.read_text(encoding="utf-8").splitlines():
-        words = [word.replace("_", " ") for word in line.partition("#")[0].split()]
+        words = _words(line.partition("#")[0])
         if words:
             found.append(words)
     return found
@@ -128,12 +132,12 @@ class Grammar:
 
     def words(self, heading: str) -> frozenset[str]:
         """Return the words under a heading."""
-        return frozenset(word for line in self.lines[heading] for word in line.split())
+        return frozenset(_words(" ".join(self.lines[heading])))
 
     def keys(self, heading: str) -> dict[str, str]:
         """Return the key of each word under a heading, of lines "key: word word"."""
         pairs = (line.partition(":") for line in self.lines[heading])
-        return {word: key.strip() for key, _, words in pairs for word in words.split()}
+        return {word: key.strip() for key, _, words in pairs for word in _words(words)}
 
     def pairs(self, heading: str) -> dict[str, str]:
         """Return what stands on both sides of "=" in lines under a heading."""

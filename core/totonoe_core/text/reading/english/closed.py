@@ -20,24 +20,7 @@ CLOSED = GRAMMAR.keys("closed")
 
 PREPOSITIONS = GRAMMAR.keys("prepositions")
 
-PREPOSITIONS_AS_WORDS = {
-    "before": "after",
-    "after": "before",
-    "under": "over",
-    "over": "under",
-    "against": "for",
-    "outside": "in",
-    "behind": "in front of",
-    "in front of": "behind",
-    "off": "on",
-    "up": "down",
-    "down": "up",
-    "out": "in",
-    "out of": "in",
-    "except": "with",
-    "unlike": "like",
-    "despite": "because of",
-}
+PREPOSITIONS_AS_WORDS = GRAMMAR.pairs("prepositions with a contrary")
 """Prepositions that say something by themselves, with their contrary."""
 
 PRONOUNS = GRAMMAR.keys("pronouns")
@@ -55,50 +38,16 @@ HAVE = listed("have has had having")
 DO = listed("do does did")
 OPTIONAL = "optional"
 """Modality of what is no duty, where the denial stands before "have to": not that of "must not"."""
-MODALS = {
-    "can": "can",
-    "could": "can",
-    "cannot": "can",
-    "may": "may",
-    "might": "may",
-    "must": "must",
-    "have to": "must",
-    "need not": OPTIONAL,
-    "should": "should",
-    "ought": "should",
-    "shall": "",
-    "will": "",
-    "would": "would",
-}
+MODALS = GRAMMAR.pairs("modals")
 PAST_FORMS = listed("was were had did")
 FUTURE_FORMS = frozenset({"will", "shall"})
 
-# Verbs before another verb that say how it holds: lemma -> (modality, tense, negates)
-CATENATIVES: dict[str, tuple[str, str, bool]] = {
-    **dict.fromkeys(("want", "wish", "desire", "hope", "would like"), ("want", "", False)),
-    **dict.fromkeys(("plan", "intend", "aim", "mean"), ("plan", "", False)),
-    **dict.fromkeys(("try", "attempt", "seek", "strive", "struggle"), ("try", "", False)),
-    **dict.fromkeys(("need", "have", "require", "oblige", "force", "got"), ("must", "", False)),
-    **dict.fromkeys(("seem", "appear", "tend"), ("seem", "", False)),
-    **dict.fromkeys(("able", "capable", "possible"), ("able", "", False)),
-    "allow": ("allowed", "", False),
-    "manage": ("", "", False),
-    **dict.fromkeys(
-        ("necessary", "require", "essential", "mandatory", "obligatory", "compulsory"),
-        ("must", "", False),
-    ),
-    **dict.fromkeys(("advisable", "best"), ("should", "", False)),
-    "impossible": ("able", "", True),
-    **dict.fromkeys(("suppose", "recommend", "advise"), ("should", "", False)),
-    **dict.fromkeys(("likely",), ("may", "", False)),
-    "go": ("", "future", False),
-    "about": ("", "future", False),
-    "use": ("", "past", False),
-    **dict.fromkeys(("fail", "neglect", "omit"), ("", "", True)),
-    **dict.fromkeys(("refuse", "decline"), ("refuse", "", True)),
-    "unable": ("able", "", True),
-    "forget": ("forget", "", True),
+_TENSES, _DENYING = GRAMMAR.keys("tense of another verb"), GRAMMAR.words("denies another verb")
+CATENATIVES = {
+    lemma: (modality, _TENSES.get(lemma, ""), lemma in _DENYING)
+    for lemma, modality in GRAMMAR.keys("before another verb").items()
 }
+"""Verbs before another verb that say how it holds: lemma to modality, tense, and whether denied."""
 GERUND_DENIERS = frozenset({"stop", "avoid", "quit", "cease", "refrain", "prevent", "discontinue"})
 REPORTING = GRAMMAR.words("reporting")
 

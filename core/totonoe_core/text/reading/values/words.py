@@ -105,27 +105,17 @@ class Words:
 
 
 class _Lists(Grammar):
-    """Lists of a language, those that it has not empty; `_` stands for a space in a word."""
+    """Lists of a language, those that it has not empty."""
 
     def __init__(self, language: str) -> None:
         known = language in CJK or language in _SPACED
         self.lines = defaultdict(list, Grammar(language, "values").lines if known else {})
-
-    def words(self, heading: str) -> frozenset[str]:
-        return frozenset(map(_plain, super().words(heading)))
-
-    def keys(self, heading: str) -> dict[str, str]:
-        return {_plain(word): key for word, key in super().keys(heading).items()}
 
     def numbers(self, heading: str) -> dict[str, int]:
         return _ints(self.keys(heading))
 
     def pattern(self, heading: str, before: str = "") -> re.Pattern[str] | None:
         return next((re.compile(before + line) for line in self.lines[heading]), None)
-
-
-def _plain(word: str) -> str:
-    return word.replace("_", " ")
 
 
 @cache
