@@ -15,7 +15,6 @@ from totonoe_core.text.reading.english.closed import (
     HAVE,
     MODALS,
     PAST_FORMS,
-    listed,
 )
 from totonoe_core.text.reading.english.tags import is_plural
 from totonoe_core.text.reading.english.tokens import Token
@@ -23,10 +22,7 @@ from totonoe_core.text.reading.model import PieceType, Role
 
 NOMINAL = frozenset("TQA#NMO$")
 """Tags of what may stand in a noun phrase."""
-_DATIVE = listed(
-    "give send show tell offer lend hand teach pay sell bring pass throw write promise grant"
-    " assign award buy feed"
-)
+_DATIVE = closed.GRAMMAR.words("to whom")
 _LINKS = {"though": "although", "till": "until", "unless": "if"}
 """Links that say the same; "unless" is an "if" with a denial."""
 _AHEAD_MAX = 20

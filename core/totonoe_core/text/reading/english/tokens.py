@@ -9,7 +9,6 @@ from typing import NamedTuple
 
 from totonoe_core.text.lexicon import lexicon
 from totonoe_core.text.reading.english import closed
-from totonoe_core.text.reading.english.closed import listed
 from totonoe_core.text.reading.english.expressions import EXPRESSIONS, LIGHT_VERBS
 from totonoe_core.text.reading.english.words import Word, word
 from totonoe_core.text.reading.model import PieceType
@@ -18,19 +17,11 @@ from totonoe_core.text.reading.values.find import Value
 _LOWER_WORDS_MAX = 32_768
 _TOKEN = re.compile(r"[^\W_]+(?:['’][^\W_]+)*|[.!?;:…]+|[,()\[\]–—]|--+|['’]|-")
 _GENITIVE = re.compile(r"['’]s(?!\w)")
-_CONTRACTED = {
-    "n't": "not", "'re": "are", "'ve": "have", "'ll": "will", "'m": "am", "'d": "would",
-}  # fmt: skip
+_CONTRACTED = closed.GRAMMAR.pairs("contracted endings")
 _WHOLE = {
-    "can't": ("can", "not"), "won't": ("will", "not"), "shan't": ("shall", "not"),
-    "cannot": ("can", "not"), "let's": ("let", "us"), "gonna": ("going", "to"),
-    "wanna": ("want", "to"), "gotta": ("got", "to"), "ain't": ("is", "not"),
-    "dont": ("do", "not"), "doesnt": ("does", "not"), "didnt": ("did", "not"),
-    "isnt": ("is", "not"), "cant": ("can", "not"), "wont": ("will", "not"),
-}  # fmt: skip
-_IS_AFTER = listed(
-    "it he she that there here what who where this how when everything everyone nobody"
-)
+    form: tuple(words.split()) for form, words in closed.GRAMMAR.pairs("contractions").items()
+}
+_IS_AFTER = closed.GRAMMAR.words("before 's that is is")
 
 
 class Token:

@@ -177,21 +177,7 @@ _ALSO_NOUNS = GRAMMAR.words("also nouns")
 _ADVERBS = GRAMMAR.words("adverbs")
 
 
-_ADJECTIVE_ENDINGS = (
-    "able",
-    "ible",
-    "ed",
-    "ing",
-    "ful",
-    "ary",
-    "ent",
-    "ant",
-    "ive",
-    "ous",
-    "al",
-    "ic",
-    "ate",
-)
+_ADJECTIVE_ENDINGS = tuple(GRAMMAR.words("adjective endings"))
 
 
 def _denied(form: str) -> str:
