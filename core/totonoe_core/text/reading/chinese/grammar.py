@@ -92,8 +92,3 @@ HOW_OFTEN = LISTS.words("how often")
 
 ADVERBS = LISTS.words("adverbs")
 """Before a verb these say how it is done, whatever class the segmenter gives them."""
-
-MEASURES = LISTS.words("measures")
-
-NEGATION_FREE = LISTS.words("not denied")
-"""Words with 不 没 无 非 别 未 in them that deny nothing."""

@@ -10,14 +10,13 @@ from __future__ import annotations
 
 from functools import cache, lru_cache
 from importlib.resources import files
+from itertools import accumulate
 
 from totonoe_core.base.once import once
 from totonoe_core.text.lexicon import lexicon
 from totonoe_core.text.reading.chinese.grammar import (
     GRAMMAR,
     LISTS,
-    MEASURES,
-    NEGATION_FREE,
     PRONOUNS,
     QUANTIFIERS,
     QUESTIONS,
@@ -32,17 +31,12 @@ _NO_WORDS = tuple(sorted(LISTS.words("no words")))
 _NOT_CUT = LISTS.words("not cut")
 """Denials that would be cut as 不断, which is "always", and a rest."""
 
-_NO_SUPERLATIVE = LISTS.words("no superlative")
+_WHOLE = LISTS.words("whole")
+"""Words that look like two: by a denial (不断), a result (受到), an aspect (不过), 最 (最近)."""
 
-_WITH_RESULT = LISTS.words("with result")
+_PREFIXES = "不没未别还求很最太好真更这那每各再也都在被把是"
 
-_WITH_ASPECT = LISTS.words("with aspect")
-
-_TAKES_OBJECT = frozenset("去来发看听买卖学做找开关订吃喝玩用写读放查改办")
-
-_PREFIXES = ("非常", *"还求不很最太没好真更这那每各再也都在被把是")
-
-_SUFFIXES = ("个", "些", "了", "的", "吗", "吧", "啊", "着", "过", "么", "到", "上")
+_SUFFIXES = "个些了的吗吧啊呢着过么到上"
 
 
 @once
@@ -101,90 +95,36 @@ _Parts = tuple[tuple[str, str, int], ...]
 @lru_cache(maxsize=65536)
 def word_parts(word: str, tag: str) -> _Parts:
     """The word, or what it falls into, each with its tag and offset."""
-    two = _pair_of_characters(word, tag) if len(word) == 2 else None
-    if two is not None:
-        (first, first_tag), (second, second_tag) = two
-        return (first, first_tag, 0), (second, second_tag, 1)
-    if len(word) > 2 and word[0] in "比被把由给跟" and tag[:2] == "nr":
+    if len(word) == 1 or word in _WHOLE or word[0].isascii():
+        return ((word, tag, 0),)
+    if len(word) == 2 and tag[:1] == "v" and word[1] in "到在给过了着":
+        return (word[0], "v", 0), (word[1], "u", 1)
+    if word[0] in "比被把由给跟" and tag[:2] == "nr" and len(word) > 2:
         # A preposition that a guessed name swallowed.
-        return (word[0], "p", 0), *_moved(word_parts(word[1:], tag), 1)
-    if len(word) < 2 or word in NEGATION_FREE or is_listed(word) or word[0].isascii():
+        return (word[0], "p", 0), (word[1:], tag, 1)
+    if is_listed(word) or (tag[:2] in _NAME_TAGS and len(word) < 5):
         return ((word, tag, 0),)
-    return _parts_of_unlisted(word, tag)
-
-
-def _pair_of_characters(word: str, tag: str) -> tuple[tuple[str, str], tuple[str, str]] | None:
-    first, second = word[0], word[1]
-    if second in "到在给" and tag[:1] == "v" and word not in _WITH_RESULT:
-        return (first, "v"), (second, "p")
-    if first == "想" and second in _TAKES_OBJECT:
-        return (first, "v"), (second, "v")
-    if second in "过了着" and tag[:1] == "v" and word not in _WITH_ASPECT:
-        return (first, "v"), (second, "u")
-    if first in "这那每各某" and second in MEASURES and not is_listed(word):
-        return (first, "r"), (second, "q")
-    if first == "最" and word not in _NO_SUPERLATIVE:
-        return (first, "d"), (second, tag_of(second))
-    return None
-
-
-def _parts_of_unlisted(word: str, tag: str) -> _Parts:
-    if word[0] in "没未别" and tag[:1] in "vldi" and known(word[1:]):
-        rest = word[1:]
-        return (word[0], "d", 0), *_moved(word_parts(rest, tag_of(rest)), 1)
-    if tag[:2] in _NAME_TAGS and len(word) < 5 and word[0] not in "不很最":
-        return ((word, tag, 0),)
-    if tag[:2] != "nr" and not known(word):
+    parts = segmenter().tag(word, False)
+    if len(parts) > 1:
         # A word only guessed from its context would be cut otherwise in another context.
-        return _cut_again(word)
-    if len(word) > 2 and word[-1] in "吗吧啊呢么":
-        return *_cut_again(word[:-1]), (word[-1], "y", len(word) - 1)
-    parts = _without_affix(word)
-    if parts is None and len(word) == 4 and known(word[:2]) and known(word[2:]):
-        parts = _cut_at(word, 2)
-    if parts is None and len(word) > 4 and tag[:2] not in ("nr", "nz"):
-        parts = _halves(word)
-    return parts or ((word, tag, 0),)
-
-
-def _without_affix(word: str) -> _Parts | None:
-    for prefix in _PREFIXES:
-        rest = word[len(prefix) :]
-        if len(rest) >= (1 if prefix == "不" else 2) and word.startswith(prefix) and known(rest):
-            return (prefix, "d", 0), *_moved(word_parts(rest, tag_of(rest)), len(prefix))
-    for suffix in _SUFFIXES:
-        rest = word[: -len(suffix)]
-        if len(word) > 2 and word.endswith(suffix) and known(rest):
-            return *word_parts(rest, tag_of(rest)), (suffix, "u", len(rest))
-    return None
-
-
-def _cut_again(word: str) -> _Parts:
-    found: list[tuple[str, str, int]] = []
-    at = 0
-    for part, tag in segmenter().tag(word, False):
-        found.append((part, tag, at))
-        at += len(part)
-    return tuple(found)
-
-
-def _halves(word: str) -> _Parts | None:
+        starts = accumulate((len(part) for part, _ in parts), initial=0)
+        return tuple((part, tag, at) for (part, tag), at in zip(parts, starts, strict=False))
+    if known(word[1:]) and word[0] in (_PREFIXES if len(word) > 2 else "不没未别最"):
+        return _cut_at(word, 1)
+    if len(word) > 2 and word[-1] in _SUFFIXES:
+        return _cut_at(word, len(word) - 1)
     for middle in range(len(word) - 2, 1, -1):
         if known(word[:middle]) and known(word[middle:]):
             return _cut_at(word, middle)
-    return None
+    return ((word, tag, 0),)
 
 
 def _cut_at(word: str, middle: int) -> _Parts:
     left, right = word[:middle], word[middle:]
-    return *word_parts(left, tag_of(left)), *_moved(word_parts(right, tag_of(right)), middle)
-
-
-def _moved(parts: _Parts, offset: int) -> _Parts:
-    return tuple((word, tag, at + offset) for word, tag, at in parts)
+    moved = ((part, tag, at + middle) for part, tag, at in word_parts(right, tag_of(right)))
+    return *word_parts(left, tag_of(left)), *moved
 
 
 @lru_cache(maxsize=65536)
 def tag_of(word: str) -> str:
-    tagged = segmenter().tag(word, False)
-    return tagged[0][1] if len(tagged) == 1 else "n"
+    return segmenter().tag(word, False)[0][1]
