@@ -9,12 +9,13 @@ from __future__ import annotations
 import re
 
 from totonoe_core.text.reading.chinese.grammar import Kind
-from totonoe_core.text.reading.chinese.place import settled
 from totonoe_core.text.reading.chinese.script import simplify
-from totonoe_core.text.reading.chinese.token import Token, make_token
+from totonoe_core.text.reading.chinese.token import Token, token_of
 from totonoe_core.text.reading.chinese.words import class_of, segmenter, word_parts
 from totonoe_core.text.reading.model import PieceType
 from totonoe_core.text.reading.values.find import find_values
+
+_THINGS = (Kind.NOUN, Kind.PERSON, Kind.VALUE, Kind.DETERMINER, Kind.ASK)
 
 _HOLE = "\ue000"
 Spans = list[tuple[int, int]]
@@ -60,22 +61,34 @@ def cut(text: str) -> list[Token]:
         for part, part_tag, offset in word_parts(word, tag):
             begin = spans[start + offset][0]
             end = spans[start + offset + len(part) - 1][1]
-            tokens.append(make_token(begin, end, part, class_of(part, part_tag)))
-    return settled(tokens)
+            part = part.lower()
+            tokens.append(token_of(part, class_of(part, part_tag))(begin, end))
+    return _settled(tokens)
+
+
+def _settled(tokens: list[Token]) -> list[Token]:
+    """Join 好不好, tell "there is none" from "not", and what only looks like a question."""
+    out: list[Token] = []
+    for token in tokens:
+        before = out[-1].word if out else ""
+        if before in ("不", "没") and len(out) > 1 and token.word.startswith(out[-2].word):
+            del out[-2:]
+            token.asks = True  # 好不好, 喜不喜欢
+        elif before in ("没有", "没", "无") and token.kind in _THINGS:
+            there = out[-1]
+            there.word, there.kind, there.value, there.negated = "有", Kind.VERB, "", True
+            token.asks = False  # 没有哪一次
+        elif token.word in ("都", "也"):
+            for one in out[-2:]:
+                one.asks = False  # 谁都
+        out.append(token)
+    return out
 
 
 def _holes(text: str, plain: str) -> list[Token]:
     """Values, titles and mentions, which the segmenter must not tear."""
     holes = [
-        Token(
-            found.start,
-            found.end,
-            found.key,
-            Kind.VALUE,
-            type=found.type,
-            # "One" before a measure word is the indefinite article.
-            light=found.type is PieceType.NUMBER and found.key == "1" and "一" in text,
-        )
+        Token(found.start, found.end, found.key, Kind.VALUE, type=found.type)
         for found in find_values(text, "zh")
     ]
     holes = _whole_words(plain, holes)

@@ -20,32 +20,24 @@ IGNORED = LISTS.keys("ignored")
 _BEFORE_TIMES = words("在 当")
 """Said before a date or a time of day, or left out."""
 _EQUAL = LISTS.keys("equal")
-_PAIRED = {"因为", "if"}
+_PAIRED = ("因为", "if")
 """A clause and its main clause may both have such a word: 因为 ... 所以."""
 _CONJUNCTIONS = words("因为 if unless or 虽然 然后 无论 等")
 _EXPERIENCED = words("过 曾经 曾 刚才 刚刚 刚")
-_UNASKED = words("can should if")
-_COUNTED = (Kind.TENSE, Kind.EMPTY, Kind.AND, Kind.LINK)
-_TENSES = {"done": "past", "past": "past", "future": "future"}
+_COUNTED = (Kind.TENSE, Kind.EMPTY, Kind.AND)
 
 
-def function_words(tokens: list[Token], asks_openly: bool) -> tuple[FunctionWord, ...]:
+def function_words(tokens: list[Token]) -> tuple[FunctionWord, ...]:
     """Return the function words that count, in text order.
 
     Parameters
     ----------
     tokens : list of Token
         With their parts assigned.
-    asks_openly : bool
-        An open question: "what can I" asks for the same as "what do I".
     """
-    found = [*_relations(tokens), *_unsaid(tokens, asks_openly)]
-    once: dict[str, FunctionWord] = {}
-    for word in sorted(found, key=lambda word: word.start):
-        if word.key in _PAIRED:
-            once.setdefault(word.key, word)
-    kept = [word for word in found if word.key not in _PAIRED or once[word.key] is word]
-    return tuple(sorted(kept, key=lambda word: (word.start, word.key)))
+    found = sorted(_counted(tokens), key=lambda word: (word.start, word.key))
+    first = {word.key: word for word in reversed(found)}
+    return tuple(word for word in found if word.key not in _PAIRED or word is first[word.key])
 
 
 def _word(token: Token, key: str) -> FunctionWord:
@@ -54,37 +46,27 @@ def _word(token: Token, key: str) -> FunctionWord:
     return FunctionWord(token.start, token.end, key, kind)
 
 
-def _unsaid(tokens: list[Token], asks_openly: bool) -> Iterator[FunctionWord]:
-    """Yield what is neither a piece nor said by one, but for prepositions."""
+def _counted(tokens: list[Token]) -> Iterator[FunctionWord]:
+    """Yield what is neither a piece nor said by one."""
     pieces = [token for token in tokens if token.kind in KEPT]
     modalities = Counter(token.modality for token in pieces)
     tenses = Counter(token.tense for token in pieces)
-    denials = [token for token in tokens if token.kind is Kind.NOT and token.value != "yes"]
+    denials = [token for token in tokens if token.kind is Kind.NOT]
     if (len(denials) - sum(token.negated for token in pieces)) % 2 and denials:
         yield _word(denials[-1], "不")
-    for token in tokens:
+    for at, token in enumerate(tokens):
         if token.kind is Kind.MODAL:
             if modalities[token.value]:
                 modalities[token.value] -= 1
-            elif not (asks_openly and token.value in _UNASKED):
+            else:
                 yield _word(token, token.value)
         elif token.kind is Kind.TENSE and token.value:
-            if token.word in _EXPERIENCED:
-                yield _word(token, token.word)
-            elif token.word not in IGNORED and not tenses[_TENSES[token.value]]:
+            experienced = token.word in _EXPERIENCED
+            if experienced or not (token.word in IGNORED or tenses[token.value]):
+                yield _word(token, token.word if experienced else token.value)
+        elif token.kind is Kind.PREPOSITION:
+            near = tokens[at + 1 : at + 8] if token.value in _BEFORE_TIMES else ()
+            if not any(is_time(one) or one.value == "时" for one in near):
                 yield _word(token, token.value)
         elif token.kind in _COUNTED and token.word not in IGNORED:
             yield _word(token, token.value or token.word)
-
-
-def _relations(tokens: list[Token]) -> Iterator[FunctionWord]:
-    """Yield the prepositions, but for those of a time."""
-    for at, token in enumerate(tokens):
-        timed = token.value in _BEFORE_TIMES and _time_follows(tokens, at)
-        if token.kind is Kind.PREPOSITION and not timed:
-            yield _word(token, token.value)
-
-
-def _time_follows(tokens: list[Token], at: int) -> bool:
-    """Return whether a date or a time of day is near behind a preposition."""
-    return any(is_time(token) or token.value == "时" for token in tokens[at + 1 : at + 8])

@@ -32,33 +32,25 @@ class Kind(StrEnum):
     """Follows a noun: in, on, before."""
     OF = "of"
     """的, which binds what is before it to the noun behind it."""
-    DEGREE = "degree"
-    """得, which binds a manner behind it to the verb before it."""
-    MEASURE = "measure"
     AND = "and"
-    LINK = "link"
-    """A connective between clauses."""
+    """和 or 、 between nouns."""
     NOT = "not"
     MODAL = "modal"
     TENSE = "tense"
     PASSIVE = "passive"
     OBJECT = "object"
     """把, 将: the patient follows, before its verb."""
-    COMPLEMENT = "complement"
-    """What a verb led to: 到, 完, 好."""
     EMPTY = "empty"
-    """Particles and politeness; nothing is kept of them."""
+    """Particles, politeness and connectives between clauses: no piece is made of them."""
     QUESTION = "question"
     """吗 and its like: nothing is kept but that it asks."""
     BREAK = "break"
-    LIST = "list"
-    """、 between items."""
 
 
 KEPT = frozenset(
     (
         *(Kind.NOUN, Kind.PERSON, Kind.TIME, Kind.VALUE, Kind.ASK, Kind.DETERMINER, Kind.VERB),
-        *(Kind.ADJECTIVE, Kind.ADVERB, Kind.LOCALIZER, Kind.COMPLEMENT),
+        *(Kind.ADJECTIVE, Kind.ADVERB, Kind.LOCALIZER),
     )
 )
 """Kinds of words that become pieces."""
@@ -76,19 +68,12 @@ GRAMMAR: dict[str, tuple[Kind, str]] = {
     word: (Kind(key.partition(" ")[0]), key.partition(" ")[2])
     for word, key in LISTS.keys("function words").items()
 }
-"""Of several groups with a word the last one wins; `place` decides again by place."""
+"""Of several groups with a word the last one wins; `cut` decides again by place."""
 
-MODAL_QUESTIONS = LISTS.keys("modal questions")
 QUESTIONS = LISTS.keys("questions")
 """Question words to the one that stands for them."""
 
 PRONOUNS = LISTS.keys("pronouns")
-PERSONS = LISTS.words("persons")
 
 QUANTIFIERS = LISTS.keys("quantifiers")
 """How much and how often, without a figure."""
-HOW_OFTEN = LISTS.words("how often")
-"""Those that stand before a verb, never before a noun."""
-
-ADVERBS = LISTS.words("adverbs")
-"""Before a verb these say how it is done, whatever class the segmenter gives them."""

@@ -3,8 +3,7 @@
 script   traditional to simplified, width
 words    words, cut alike wherever they stand
 token    a word and its kind; grammar lists the function words
-place    words in several tokens, and what asks or denies
-cut      the text to tokens, by these and `values`
+cut      the text to tokens, by these and `values`; what asks or denies by its place
 roles    parts, by what stands beside a word
 function_words   what no piece says, but counts
 chinese          pieces of what carries content
@@ -19,7 +18,7 @@ from totonoe_core.text.lexicon import lexicon
 from totonoe_core.text.reading.chinese.cut import cut
 from totonoe_core.text.reading.chinese.function_words import function_words
 from totonoe_core.text.reading.chinese.grammar import KEPT, Kind, words
-from totonoe_core.text.reading.chinese.roles import asks_openly, assign
+from totonoe_core.text.reading.chinese.roles import assign
 from totonoe_core.text.reading.chinese.token import Token
 from totonoe_core.text.reading.model import Piece, Reading, Role
 
@@ -49,7 +48,7 @@ def read(text: str) -> Reading:
     last = next((token for token in reversed(tokens) if token.kind is not Kind.BREAK), None)
     whole = last is None or last.kind is not Kind.COPULA or last.word != "是"
     asks = assign(tokens)
-    counted = function_words(tokens, asks_openly(tokens))
+    counted = function_words(tokens)
     key_of = lexicon("zh").key
     for token in tokens:
         token.key = token.word if token.kind is Kind.VALUE else key_of(token.word)
@@ -63,7 +62,7 @@ def read(text: str) -> Reading:
     others = any(t.kind is Kind.PERSON and t.word != "我" for t in kept)
     universal = any(key in _UNIVERSAL or key.startswith("date:every") for key in counts)
     pieces = tuple(_piece(token, ambiguous, others, universal) for token in kept)
-    orders = not asks and bool(tokens) and tokens[0].kind in (Kind.VERB, Kind.OBJECT)
+    orders = bool(tokens) and not asks and tokens[0].kind in (Kind.VERB, Kind.OBJECT)
     return Reading("zh", pieces, asks, orders, bool(pieces) and whole, counted)
 
 
@@ -79,10 +78,8 @@ def _piece(token: Token, ambiguous: set[str], others: bool, universal: bool) -> 
     if head in ambiguous or key in ambiguous:
         role, head = Role.UNKNOWN, ""
     near, opposites, light = _relations(token.word, key)
-    light = light or token.light or (key == "都" and universal)
+    light = light or (key == "都" and universal)
     if key == "我" and (others or token.role != Role.AGENT):
-        light = False
-    if key == "有" and not token.existential:
         light = False
     weight = _LIGHT_WEIGHT if light and not token.negated else 1.0
     return Piece(

@@ -10,22 +10,13 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 
-from totonoe_core.text.reading.chinese.grammar import MODAL_QUESTIONS, PRONOUNS, Kind, words
+from totonoe_core.text.reading.chinese.grammar import PRONOUNS, Kind, words
 from totonoe_core.text.reading.chinese.token import Token
 from totonoe_core.text.reading.model import PieceType, Role
 
-_OPEN_QUESTIONS = words("怎么 什么 哪里 哪个 哪些 怎么样 什么样 怎么办 为什么 多少钱")
 _ASKS_ADVERB = words("怎么 哪里 为什么 什么时候 多久 怎么样 怎么办")
 _NOMINAL = frozenset((Kind.NOUN, Kind.PERSON, Kind.TIME, Kind.VALUE, Kind.ASK, Kind.DETERMINER))
-_DENIED_PAST = words("没 没有 未 未曾 未能")
-_DENIALS = {
-    "longer": "longer", "hardly": "hardly", "cannot": "can", "ban": "allow", "need": "must",
-}  # fmt: skip
-"""What a denial says beside that it denies."""
 _WHEN = frozenset((PieceType.DATE, PieceType.TIME))
-_BINDS = (Kind.OF, Kind.MEASURE)
-_IN_ROW = (Kind.AND, Kind.LIST)
-_AFTER_VERB = (Kind.VERB, Kind.COMPLEMENT)
 
 
 @dataclass(slots=True)
@@ -70,19 +61,7 @@ def assign(tokens: list[Token]) -> bool:
     _end(clause)
     _leftovers(clause)
     _doubt(tokens)
-    if asks_openly(tokens):
-        for token in tokens:
-            # "What can I ..." and "what do I ..." ask for the same.
-            if token.modality in ("can", "should", "if") and not token.negated:
-                token.modality = ""
-            if token.tense == "past" and not token.negated:
-                token.tense = ""
-    return any(token.asks or token.kind is Kind.QUESTION for token in tokens)
-
-
-def asks_openly(tokens: list[Token]) -> bool:
-    """Return whether the text asks what, which, where or how."""
-    return any(token.kind is Kind.ASK and token.word in _OPEN_QUESTIONS for token in tokens)
+    return any(one.asks or one.kind is Kind.QUESTION or one.value == "asks" for one in tokens)
 
 
 def is_time(token: Token) -> bool:
@@ -101,7 +80,7 @@ def _step(clause: _Clause, tokens: list[Token], at: int) -> None:
     elif kind in _NOMINAL or kind is Kind.ADJECTIVE or kind is Kind.VERB:
         owner = _owner(tokens, at)
         if kind in _NOMINAL:
-            _noun(clause, token, owner, after is not None and after.kind in _IN_ROW)
+            _noun(clause, token, owner, after is not None and after.kind is Kind.AND)
         elif kind is Kind.ADJECTIVE and owner is not None:
             token.role, token.head = Role.MODIFIER, owner
         else:
@@ -112,17 +91,15 @@ def _step(clause: _Clause, tokens: list[Token], at: int) -> None:
                 clause.open, clause.last = main
     elif kind is Kind.NOT:
         _negation(clause, token, after)
-    elif kind is Kind.MODAL:
+    elif kind is Kind.MODAL or (kind is Kind.QUESTION and token.value):
         clause.modality = token.value
-    elif kind is Kind.QUESTION and token.word in MODAL_QUESTIONS:
-        clause.modality = MODAL_QUESTIONS[token.word]
     elif kind is Kind.TENSE:
         _tense(clause, token, before, after)
     elif kind is Kind.COPULA:
         clause.copula, clause.open = True, None
     elif kind in (Kind.PREPOSITION, Kind.PASSIVE, Kind.OBJECT):
         _case(clause, token, before)
-    elif kind in (Kind.LOCALIZER, Kind.COMPLEMENT):
+    elif kind is Kind.LOCALIZER:
         _place(clause, token, tokens[at - 1] if at else None)
     elif kind in (Kind.BREAK, Kind.QUESTION):
         _end(clause)
@@ -135,46 +112,42 @@ def _case(clause: _Clause, token: Token, before: Kind) -> None:
     else:
         clause.case = Role.AGENT if token.kind is Kind.PASSIVE else Role.PATIENT
         clause.passive = token if token.kind is Kind.PASSIVE else clause.passive
-    if before not in _AFTER_VERB:
+    if before is not Kind.VERB:
         clause.open = None
 
 
 def _place(clause: _Clause, token: Token, before: Token | None) -> None:
-    """Say where a noun is, or what a verb led to."""
+    """Say where a noun is."""
     token.word = token.value
-    if token.kind is Kind.LOCALIZER and before is not None and before.kind in _NOMINAL:
-        token.role, token.head, token.light = Role.MODIFIER, before, token.word == "上"
+    if before is not None and before.kind in _NOMINAL:
+        token.role, token.head = Role.MODIFIER, before
         if token.word == "里":
             token.kind = Kind.EMPTY
     elif clause.last is not None:
         token.role, token.head = Role.ADVERB, clause.last
-        token.light = token.kind is Kind.COMPLEMENT
 
 
 def _negation(clause: _Clause, token: Token, after: Token | None) -> None:
-    if token.value == "yes":
-        clause.modality = "must"
-    elif after is not None and after.kind is Kind.NOUN and token.value == "":
+    if after is not None and after.kind is Kind.NOUN and token.value == "":
         after.negated ^= True
     else:
         clause.negated = not clause.negated
-        clause.modality = _DENIALS.get(token.value, clause.modality)
-        if token.word in _DENIED_PAST:
-            clause.tense = "past"
+        clause.modality = token.value or clause.modality
 
 
 def _tense(clause: _Clause, token: Token, before: Kind, after: Token | None) -> None:
     last = clause.last
-    if token.word == "了":
-        if last is None or last.tense or last.negated or last.modality:
-            return
-        done = before in _AFTER_VERB or before is Kind.PREPOSITION
-        if done and (after is None or after.kind not in (Kind.OF, Kind.ASK)):
-            last.tense = "past"
-    elif token.word == "过" and before in _AFTER_VERB and last is not None:
+    if token.word == "过" and last is not None:
         last.tense = "past"
-    elif token.value:
-        clause.tense = token.value
+    elif token.word != "了":
+        clause.tense = token.value or clause.tense
+    elif (
+        last is not None
+        and not last.negated
+        and before in (Kind.VERB, Kind.PREPOSITION)
+        and (after is None or after.kind not in (Kind.OF, Kind.ASK))
+    ):
+        last.tense = "past"
 
 
 # -- What belongs to what
@@ -183,23 +156,17 @@ def _tense(clause: _Clause, token: Token, before: Kind, after: Token | None) -> 
 def _owner(tokens: list[Token], at: int) -> Token | None:
     """Return the noun behind a word to which it belongs: 大门, 的 between them, or a compound."""
     token, place = tokens[at], at + 1
-    if place < len(tokens) and tokens[place].kind in (Kind.LOCALIZER, Kind.TENSE):
-        place += 1
-    while place < len(tokens) and tokens[place].kind in _BINDS:
+    while place < len(tokens) and tokens[place].kind is Kind.OF:
         place += 1
     if place >= len(tokens):
         return None
     noun = tokens[place]
-    if noun.kind is Kind.ADJECTIVE and place > at + 1:
-        return _owner(tokens, place)
-    if noun.kind not in _NOMINAL or noun.word in _ASKS_ADVERB:
+    if noun.kind not in _NOMINAL:
         return None
     if any(one.kind is Kind.OF for one in tokens[at + 1 : place]):
         return noun
-    if place > at + 1:
-        return None
     if token.kind is Kind.ADJECTIVE:
-        return noun if noun.kind is Kind.NOUN and noun.start == token.end else None
+        return noun if noun.kind is Kind.NOUN else None
     return None if token.kind is Kind.VERB or _starts_anew(token, noun) else noun
 
 
@@ -209,9 +176,7 @@ def _starts_anew(before: Token, token: Token) -> bool:
         return False
     if is_time(token) != is_time(before):
         return True
-    if token.kind is Kind.PERSON and token.word in PRONOUNS:
-        return before.kind is not Kind.VALUE
-    return token.kind is Kind.VALUE and before.word in PRONOUNS
+    return token.kind is Kind.PERSON and token.word in PRONOUNS
 
 
 def _noun(clause: _Clause, token: Token, owner: Token | None, in_row: bool) -> None:
@@ -231,7 +196,7 @@ def _noun(clause: _Clause, token: Token, owner: Token | None, in_row: bool) -> N
             # "What is X" as "X is what".
             clause.waiting[clause.waiting.index(bare[0])], token = token, bare[0]
         _predicate(clause, token)
-        clause.open, clause.copula = None, in_row
+        clause.open = None
     elif clause.open is not None:
         token.role, token.head = role or Role.PATIENT, clause.open
     else:
@@ -243,7 +208,7 @@ def _predicate(clause: _Clause, token: Token) -> None:
     """Give a predicate what waits for it."""
     token.negated ^= clause.negated
     token.modality = clause.modality or token.modality
-    token.tense = "past" if clause.tense == "done" else clause.tense
+    token.tense = clause.tense
     token.role, token.head = Role.PREDICATE, clause.last
     part = Role.PATIENT if clause.passive is not None else Role.AGENT
     bare = [one for one in clause.waiting if not one.role]
@@ -253,7 +218,6 @@ def _predicate(clause: _Clause, token: Token) -> None:
         # The last of several says who does it, with those in a row with it.
         part = part if one is bare[-1] or one.in_row else Role.TOPIC
         one.role = part
-    token.existential = clause.passive is not None or not bare
     if clause.passive is not None and not clause.waiting:
         # Nothing else tells that it is suffered, not done.
         clause.passive.kind, clause.passive.role = Kind.ADVERB, Role.ADVERB
@@ -266,11 +230,6 @@ def _predicate(clause: _Clause, token: Token) -> None:
 
 def _end(clause: _Clause) -> None:
     """End a clause; a bare noun waits for the predicate of the next one."""
-    if clause.last is not None:
-        for one in clause.waiting:
-            if one.role:
-                one.head = clause.last
-        clause.waiting = [one for one in clause.waiting if not one.role]
     if clause.negated:
         denied = clause.waiting[-1] if clause.waiting else clause.last
         if denied is not None:

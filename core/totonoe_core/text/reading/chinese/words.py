@@ -66,14 +66,10 @@ def _classes() -> dict[str, str]:
 @lru_cache(maxsize=65536)
 def class_of(word: str, tag: str) -> str:
     """The class of a word: ours, or the segmenter's, or its synonym's where that has none."""
-    listed = _classes().get(word)
-    if listed is not None:
-        # The segmenter tells verbs that are used as nouns from others.
-        return tag if listed == "v" and tag[:1] == "v" else listed
-    if tag:
-        return tag
+    if found := _classes().get(word, tag):
+        return found
     key = lexicon("zh").key(word)
-    return tag if key == word else class_of(key, tag_of(key))
+    return "" if key == word else class_of(key, tag_of(key))
 
 
 @cache
