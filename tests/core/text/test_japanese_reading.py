@@ -67,7 +67,6 @@ SAME = [
     ("明日、会議に出るつもりだ", "明日会議に出る予定です"),
     ("機能は有効だ", "機能が有効です"),
     ("機能を無効にする", "機能を無効化する"),
-    ("処理が未完了だ", "処理が完了していない"),
     ("変更は不可能だ", "変更は可能ではない"),
     ("私は肉を食べないわけではない", "私は肉を食べる"),
     ("行かなくはない", "行く"),
@@ -92,7 +91,6 @@ SAME = [
     ("メモリリークの修正を実施した", "メモリリークを修正した"),
     ("ビルドが失敗したら通知してください", "ビルドが失敗したら、通知して下さい"),
     ("ログは/var/log/app.logに保存される", "ログは/var/log/app.logに保存されます"),
-    ("処理を完了させる", "処理を完了する"),
     ("再起動が必要だ", "再起動する必要がある"),
     ("新しい車が欲しい", "新しい車がほしいです"),
     ("走り始めた", "走りはじめた"),
@@ -356,11 +354,6 @@ def test_any_text_is_read_in_order_and_alike(text: str) -> None:
 def test_sign_that_is_several_words_is_read(text: str) -> None:
     reading = read(text)
     assert all(0 <= piece.start <= piece.end <= len(text) for piece in reading.pieces)
-
-
-def test_a_text_longer_than_the_analyser_takes_is_read() -> None:
-    text = "猫が寝る。" * 3_400  # 51,000 bytes
-    assert read(text).pieces[-1].end == len(text) - 1
 
 
 def test_threads_read_alike() -> None:

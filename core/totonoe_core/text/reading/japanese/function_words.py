@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from totonoe_core.text.reading.japanese.grammar import AROUND, LIGHT_VERBS, LISTS, words_of
-from totonoe_core.text.reading.japanese.phrase import PREDICATE, Phrase, is_time
+from totonoe_core.text.reading.japanese.grammar import LISTS, words_of
+from totonoe_core.text.reading.japanese.phrase import PREDICATE, Phrase
 from totonoe_core.text.reading.japanese.words import Word
 from totonoe_core.text.reading.model import FunctionKind, FunctionWord, Role
 
@@ -19,7 +19,6 @@ IGNORED: Final = LISTS.keys("ignored")
 """Function words that another wording may leave out, each with the reason."""
 EQUAL: Final = LISTS.keys("equal")
 STATES: Final = LISTS.words("states")
-BOTH_WAYS: Final = LISTS.words("both ways")
 HABITS: Final = LISTS.words("habits")
 _LASTING_MODALITIES: Final = words_of("want think")
 """思っている is 思う, 望んでいる is 望む."""
@@ -31,9 +30,9 @@ _LINKS_READ: Final = frozenset(("", "rel", "noun", "te", "quote", "and", "but"))
 
 def word_of(word: Word) -> FunctionWord | None:
     """Return the function word that no phrase took, if it counts."""
-    if word.base in IGNORED or word.normal in IGNORED:
+    if word.base in IGNORED:
         return None
-    key = EQUAL.get(word.base) or EQUAL.get(word.normal) or EQUAL.get(word.key, word.base)
+    key = EQUAL.get(word.base, word.base)
     return FunctionWord(word.start, word.end, key, _kind(key))
 
 
@@ -65,8 +64,6 @@ def function_words(
                 continue  # 帽子をかぶっている人 is 帽子をかぶった人
             if one.key == "ている" and phrase.modality in _LASTING_MODALITIES:
                 continue
-            if one.key == "させる" and word.normal in BOTH_WAYS and _has_object(phrase):
-                continue
             found.append(one)
         key = _joined(phrase) if phrase.sort == PREDICATE else _case(phrase)
         if key:
@@ -75,10 +72,6 @@ def function_words(
                 start, end = word.start, word.end
             found.append(FunctionWord(start, end, key, _kind(key)))
     return tuple(sorted(found, key=_start))
-
-
-def _has_object(phrase: Phrase) -> bool:
-    return any(each.case == "を" for each in phrase.args)
 
 
 def _is_habit(word: Word) -> bool:
@@ -99,16 +92,12 @@ def _joined(phrase: Phrase) -> str:
 def _case(phrase: Phrase) -> str:
     """Return the particle of a thing, "" if its role says as much, or it is ignored."""
     case = phrase.case
-    if case in ("や", "か"):
+    if case in ("や", "とか", "か"):
         return EQUAL.get(case, case)
-    around = phrase.words[0].normal in AROUND  # 交換後に
-    if case in _BEFORE_TIMES and (around or is_time(phrase)):
-        return ""
+    if phrase.role == "prep:と":
+        return "と"  # 田中と話す counts; 田中と佐藤 only joins
     if phrase.role.startswith("prep:"):
         case = phrase.role.removeprefix("prep:")
     elif phrase.role != Role.UNKNOWN or case in _BEFORE_TIMES:
         return ""
-    if phrase.role == "prep:と" and phrase.head is not None:
-        # 田中と話す counts; 田中と佐藤 only joins, and 公開とする is 公開する.
-        return "" if phrase.head.words[-1].normal in LIGHT_VERBS else "と"
     return "" if case in IGNORED else case

@@ -22,7 +22,7 @@ LISTS: Final = Grammar("ja")
 """The lists of lexicon/ja/grammar.txt."""
 _EXPRESSIONS: Final = Grammar("ja", "expressions")
 
-FLAGS: Final = words_of("passive causative lasting no_more past asks orders")
+FLAGS: Final = words_of("passive past asks orders")
 """Marks of an `Effect` that a phrase has a field for; the others are links."""
 
 
@@ -33,8 +33,7 @@ class Effect(NamedTuple):
     """Denies what stands before it."""
     modality: str = ""
     mark: str = ""
-    """past, passive, causative, lasting (ている), no_more (なくなる), orders, asks, or a link to
-    what follows: te, if, because, but, quote."""
+    """past, passive, orders, asks, or a link to what follows: te, if, because, but, quote."""
     aspect: str = ""
     """How it goes on (ている, てしまう): the key of a function word."""
 
@@ -91,9 +90,6 @@ EMPTY_NOUNS: Final = LISTS.words("empty nouns")
 
 MODAL_NOUNS: Final = LISTS.keys("modal nouns")
 """What is said of the action before them: "must", or "not must"."""
-
-ASPECTS: Final = LISTS.words("aspects")
-"""Verbs that say of the verb before them how it goes on."""
 
 PEOPLE: Final = LISTS.words("people")
 PEOPLE_END: Final = LISTS.words("people end")

@@ -5,7 +5,6 @@ Particles name the part, a passive moves it. Word order tells which predicate a 
 
 from __future__ import annotations
 
-from collections import Counter
 from itertools import pairwise
 from typing import Final
 
@@ -42,7 +41,6 @@ def assign(phrases: list[Phrase]) -> list[Phrase]:
     for phrase, after in reversed(list(pairwise(phrases))):
         if phrase.sort == after.sort == THING and _joined(phrase, after):
             phrase.role, phrase.head = after.role, after.head
-    _doubt(phrases)
     return phrases
 
 
@@ -54,37 +52,29 @@ def _without_light_verbs(phrases: list[Phrase]) -> list[Phrase]:
     found: list[Phrase] = []
     for phrase in phrases:
         ends = phrase is phrases[-1]
-        if ends and _is_verdict(phrase):
-            phrase.sort, phrase.be = PREDICATE, True
+        if ends and phrase.sort == THING and phrase.words[-1].normal in MODAL_NOUNS:
+            phrase.sort, phrase.be = PREDICATE, True  # 再起動が必要
         if phrase.sort == PREDICATE or ends:
             _say_of_compound(phrase)
             if found and _says_of(found[-1], phrase):
                 found.pop()
         found.append(phrase)
     last = found[-1] if found else None
-    if last is not None and last.sort == THING and not last.case and not last.topic:
+    if last is not None and last.sort == THING and not last.case:
         last.sort, last.be = PREDICATE, last.words[-1].tag != Tag.ACTION  # 上司はトム
     return found
 
 
-def _is_verdict(phrase: Phrase) -> bool:
-    """再起動が必要, with nothing behind it."""
-    alone = len(phrase.words) == 1 and not phrase.case and not phrase.topic
-    return alone and phrase.sort == THING and phrase.words[-1].normal in MODAL_NOUNS
-
-
 def _say_of_compound(phrase: Phrase) -> None:
-    """利用可能 and デプロイ禁止 say something of their first part."""
+    """利用可能 and 使用中 say something of their first part."""
     words = phrase.words
-    if len(words) < 2 or phrase.case or phrase.topic or words[-2].tag != Tag.ACTION:
+    if len(words) < 2 or words[-2].tag != Tag.ACTION:
         return
     last = words[-1]
     if last.normal in MODAL_NOUNS:
         _modal(phrase, last.normal)
     elif last.surface == "中":
         phrase.aspects = (*phrase.aspects, aspect(last, "ている"))
-    elif last.normal in ("済み", "済む", "済"):
-        phrase.past = True
     else:
         return
     phrase.words, phrase.sort, phrase.be = words[:-1], PREDICATE, False
@@ -94,11 +84,9 @@ def _modal(phrase: Phrase, noun: str) -> None:
     *denied, modality = MODAL_NOUNS[noun].split()
     phrase.negated ^= bool(denied)
     phrase.modality = f"{modality}+{phrase.modality}" if phrase.modality else modality
-    if not (phrase.be or phrase.lasting):
-        phrase.past = False
     phrase.passive = phrase.be = False
     # 禁止されている is 禁止だ
-    phrase.aspects = tuple(one for one in phrase.aspects if one.key not in ("ている", "にする"))
+    phrase.aspects = tuple(one for one in phrase.aspects if one.key != "ている")
 
 
 def _says_of(before: Phrase, phrase: Phrase) -> bool:
@@ -111,14 +99,11 @@ def _says_of(before: Phrase, phrase: Phrase) -> bool:
             return False
     elif before.sort != THING or before.words[-1].tag != Tag.ACTION:
         return False
-    plain = before.case in ("を", "が", "") and not before.comma
-    if normal in MODAL_NOUNS and before.case in ("を", "が", "", "の"):
+    if normal in MODAL_NOUNS:
         _modal(phrase, normal)
-    elif normal == "受ける" and before.case == "を":
-        phrase.passive = not phrase.passive  # 確認を受ける is 確認される
-    elif normal in ("為る", "成る") and before.case == "に":
+    elif normal in LIGHT_VERBS or normal == "成る":
         phrase.passive |= normal == "成る"  # 中止になる is 中止される
-    elif not (normal in LIGHT_VERBS and plain):
+    else:
         return False
     phrase.words = before.words
     phrase.aspects = (*before.aspects, *phrase.aspects)
@@ -137,12 +122,11 @@ def _attach(phrases: list[Phrase]) -> None:
     for index, phrase in enumerate(phrases):
         following = phrases[index + 1] if index + 1 < len(phrases) else None
         if phrase.sort == THING and phrase.case in ("の", "という"):
-            phrase.role = Role.MODIFIER if phrase.case == "の" else "prep:という"
-            phrase.head = following
-            if following is not None and phrase.case == "の":
-                following.owned = True
-        elif _is_count(phrase) and (counted := _counted(phrases, index)) is not None:
-            phrase.role, phrase.head = Role.MODIFIER, counted
+            phrase.role, phrase.head = Role.MODIFIER, following
+            if following is not None:
+                following.owned = phrase.case == "の"
+        elif index and _is_count(phrase) and phrases[index - 1].case in ("が", "を"):
+            phrase.role, phrase.head = Role.MODIFIER, phrases[index - 1]  # 本が三冊ある
         elif phrase.sort != PREDICATE:
             waiting.append(phrase)
             del waiting[:-_ARGS_MAX]
@@ -177,23 +161,15 @@ def _taken(
         last = waiting[-1:]
         return [each for each in last if each is phrases[index - 1] and not each.topic]
     if predicate.link in ("if", "noun", "quote"):
-        return [each for each in waiting if not (each.topic and each.case == "")]
+        return [each for each in waiting if not each.topic]
     return waiting
 
 
 def _is_count(phrase: Phrase) -> bool:
-    """A number or quantity of things, without a particle: 本が三冊ある."""
+    """A number or quantity of things, without a particle."""
     word = phrase.words[-1]
     counting = word.tag == Tag.QUANTIFIER or counts(word)
-    return counting and phrase.sort == THING and phrase.case == "" and len(phrase.words) == 1
-
-
-def _counted(phrases: list[Phrase], index: int) -> Phrase | None:
-    """Return the thing right before a count that it counts."""
-    before = phrases[index - 1] if index else None
-    if before is None or before.sort != THING or before.case not in ("が", "を", ""):
-        return None
-    return None if _is_count(before) else before
+    return counting and phrase.sort == THING and phrase.case == ""
 
 
 def _joined(phrase: Phrase, after: Phrase) -> bool:
@@ -201,15 +177,6 @@ def _joined(phrase: Phrase, after: Phrase) -> bool:
     noun = phrase.words[-1].tag in (Tag.NOUN, Tag.NAME, Tag.ACTION)
     listed = phrase.case == "" and phrase.comma and not phrase.topic and after.case != ""
     return phrase.case in ("と", "や") or (noun and listed)
-
-
-def _doubt(phrases: list[Phrase]) -> None:
-    """Leave the parts of two subjects of one predicate open: one of them is another's."""
-    subjects = [one for one in phrases if one.case == "が" and one.role == Role.AGENT]
-    heads = Counter(id(one.head) for one in subjects)
-    for subject in subjects:
-        if heads[id(subject.head)] > 1:
-            subject.role, subject.head = Role.UNKNOWN, None
 
 
 # -- Who does what
@@ -222,7 +189,7 @@ def _name_parts(predicate: Phrase) -> None:
     cases = {each.case for each in args}
     for each in args:
         each.role = _part(each, predicate, cases)
-    if not predicate.passive or predicate.causative:
+    if not predicate.passive:
         return
     if "を" in cases:
         predicate.aspects = (*predicate.aspects, aspect(predicate.words[-1], "られる"))
@@ -239,9 +206,7 @@ def _name_parts(predicate: Phrase) -> None:
 
 def _acts(word: Word) -> bool:
     """Return whether a word is for somebody who may act."""
-    if word.tag == Tag.NAME and not word.surface.isascii():
-        return True
-    return word.key in PEOPLE or (word.value is None and word.normal[-1:] in PEOPLE_END)
+    return word.tag == Tag.NAME or word.key in PEOPLE or word.normal[-1:] in PEOPLE_END
 
 
 def _part(each: Phrase, predicate: Phrase, cases: set[str]) -> str:

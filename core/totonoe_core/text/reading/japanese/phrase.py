@@ -40,10 +40,8 @@ class Phrase:
     # Most stay as they are: defaults of the class cost nothing to set.
     case = link = modality = role = ""
     until = 0
-    topic = negated = passive = causative = lasting = no_more = False
-    past = asks = orders = be = comma = owned = False
+    topic = negated = passive = past = asks = orders = be = comma = owned = False
     aspects: tuple[FunctionWord, ...] = ()
-    aspect: Word | None = None
     limit: Word | None = None
     head: Phrase | None = None
 

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, TypeVar
 
+from totonoe_core.text.reading.japanese.function_words import word_of
 from totonoe_core.text.reading.japanese.grammar import (
     AFTER_PREDICATE,
     CASES,
     DEMONSTRATIVES,
+    EMPTY_NOUNS,
+    FLAGS,
     HONORIFICS,
     SAME_CASE,
+    Effect,
+    Table,
     words_of,
 )
 from totonoe_core.text.reading.japanese.phrase import (
@@ -17,248 +22,248 @@ from totonoe_core.text.reading.japanese.phrase import (
     PREDICATE,
     THING,
     Phrase,
-    aspect,
     counts,
     is_label,
 )
-from totonoe_core.text.reading.japanese.predicates import NEGATING, Reader
 from totonoe_core.text.reading.japanese.words import NOMINAL, Tag, Word
-from totonoe_core.text.reading.model import FunctionWord, PieceType
+from totonoe_core.text.reading.model import FunctionKind, FunctionWord, PieceType
 
-_TOPICS: Final = words_of("は も って こそ さえ すら なんて")
+_T = TypeVar("_T")
+
+_POLITE: Final = words_of("ます お ご 御")
+_NEGATING: Final = words_of("未 不 非 無")
 _OF_NOUNS: Final = words_of("maybe surely seem hearsay guess expect think")
 _JOINING: Final = words_of("case topic particle link auxiliary joiner")
-_AROUND_VALUES: Final = frozenset(("約", "ほど", "くらい", "ぐらい", "程度"))
-"""Said before a figure or behind it: about."""
 _DOES: Final = words_of("為る 出来る 致す 為さる 下さる")
 _IS_NOT: Final = {tuple(row.split()) for row in ("で は ない", "で は ある", "じゃ ない END")}
-_LIMITS: Final = {"だけ": "だけ", "のみ": "だけ", "しか": "だけ", "ばかり": "だけ"}
+_LIMITS: Final = words_of("だけ のみ しか ばかり")
 
 
 def phrases(words: list[Word]) -> tuple[list[Phrase], list[FunctionWord]]:
     """Return the phrases in text order, and the function words that none of them holds."""
     parser = _Parser(words)
-    return parser.run(), parser.left
+    parser.run()
+    return parser.found, parser.left
 
 
-class _Parser(Reader):
-    def run(self) -> list[Phrase]:
-        words = self.words
-        while self.at < len(words):
-            word = words[self.at]
-            tag = word.tag
-            if tag == Tag.PREFIX and word.surface in ("お", "ご", "御"):
-                self.at += 1
-            elif word.key in _AROUND_VALUES and self.tag_at(self.at + 1) == Tag.VALUE:
-                self.leave(word)
-                self.at += 1
-            elif tag in NOMINAL:
+class _Parser:
+    """Words of a text, the place reached in them, and the phrases found so far.
+
+    `left` has the function words that count and that no phrase holds.
+    """
+
+    def __init__(self, words: list[Word]) -> None:
+        # Politeness says nothing, wherever it stands.
+        self.words = [word for word in words if word.tag != Tag.SPACE and word.base not in _POLITE]
+        self.at = 0
+        self.found: list[Phrase] = []
+        self.left: list[FunctionWord] = []
+
+    def run(self) -> None:
+        while self.at < len(self.words):
+            word = self.words[self.at]
+            if word.tag in NOMINAL:
                 self._compound()
-            elif tag in (Tag.VERB, Tag.ADJECTIVE):
-                self.at += 1
-                self.predicate([word])
-            elif tag == Tag.ADVERB:
-                self.at += 1
-                self._manner(word)
-            elif tag == Tag.ADNOMINAL:
-                self.at += 1
-                if word.surface not in DEMONSTRATIVES and word.normal not in DEMONSTRATIVES:
-                    phrase = Phrase([word], PREDICATE)
-                    phrase.link = "rel"
-                    self.found.append(phrase)
-            else:
-                if self.found:
-                    last = self.found[-1]
-                    if tag == Tag.COMMA:
-                        last.comma = True
-                    elif (tag == Tag.STOP and word.surface in "?？") or (
-                        tag == Tag.FINAL and word.surface == "か"
-                    ):
-                        last.asks = True
-                # また、: opens a sentence; または behind a Latin letter is cut in two.
-                opens = word.normal == "又" and self.tag_at(self.at + 1) == Tag.COMMA
-                if tag in _JOINING and not opens:
-                    self.leave(word)
-                self.at += 1
-        return self.found
+                continue
+            self.at += 1
+            if word.tag in (Tag.VERB, Tag.ADJECTIVE):
+                self._predicate([word])
+            elif word.tag == Tag.ADVERB:
+                self._add([word], MANNER)
+                self.at += self._surface() in ("の", "に", "と", "は", "も")
+            elif word.tag == Tag.ADNOMINAL:
+                if word.surface not in DEMONSTRATIVES:
+                    self._add([word], PREDICATE).link = "rel"
+            elif word.tag in _JOINING:
+                self._leave(word)
+            elif self.found:
+                self.found[-1].comma |= word.tag == Tag.COMMA
+                self.found[-1].asks |= word.surface in ("?", "？")
+
+    # -- Words from the place reached
+
+    def _tag(self) -> str:
+        """Return the tag of the next word, "" behind the last."""
+        return self.words[self.at].tag if self.at < len(self.words) else ""
+
+    def _surface(self) -> str:
+        """Return the next word as it is written, "" behind the last."""
+        return self.words[self.at].surface if self.at < len(self.words) else ""
+
+    def _match(self, table: Table[_T]) -> _T | None:
+        """Pass and return the longest expression of the table that begins here."""
+        words, at = self.words, self.at
+        longest = table.sizes.get(words[at].base, 0) if at < len(words) else 0
+        bases = tuple([word.base for word in words[at : at + longest]])
+        for size in range(len(bases), 0, -1):
+            value = None
+            self.at = at + size
+            if self._tag() in ("", Tag.STOP, Tag.FINAL, Tag.BRACKET):
+                value = table.final.get(bases[:size])
+            if value is None:
+                value = table.inside.get(bases[:size])
+            if value is not None:
+                return value
+        self.at = at
+        return None
+
+    def _leave(self, word: Word) -> None:
+        """Keep a function word that no phrase holds, if it counts."""
+        if (found := word_of(word)) is not None:
+            self.left.append(found)
+
+    def _add(self, parts: list[Word], sort: str) -> Phrase:
+        phrase = Phrase(parts, sort)
+        if len(parts) > 1 and parts[0].tag == Tag.PREFIX and parts[0].surface in _NEGATING:
+            phrase.words = parts[1:]
+            phrase.negated = True
+        self.found.append(phrase)
+        return phrase
 
     # -- Things
 
     def _compound(self) -> None:
-        words = self.words
         parts: list[Word] = []
-        while self.at < len(words):
-            word = words[self.at]
-            if word.tag not in NOMINAL:
+        while self._tag() in NOMINAL:
+            word = self.words[self.at]
+            if parts and word.surface in HONORIFICS:
+                parts[-1].tag, parts[-1].key = Tag.NAME, parts[-1].normal  # 森さん is no 林さん
+            elif parts and _ends(parts[-1], word):
                 break
-            if word.surface in HONORIFICS and word.tag in (Tag.SUFFIX, Tag.NOUN) and parts:
-                if parts[-1].tag in (Tag.NOUN, Tag.NAME):
-                    parts[-1].tag, parts[-1].key = Tag.NAME, parts[-1].normal  # 森さん is no 林さん
-                self.at += 1
-                continue
-            if parts and _ends(parts[-1], word):
-                break
-            parts.append(word)
-            self.at += 1
-        if len(parts) > 1 and parts[-1].tag in (Tag.VALUE, Tag.QUANTIFIER):
-            counted = parts[-1].value is None or counts(parts[-1])
-            if counted and parts[-2].tag not in (Tag.VALUE, Tag.QUANTIFIER):
-                parts[-2:] = [parts[-1], parts[-2]]  # モニター三台 is 三台のモニター
-        if len(parts) > 1 and parts[-1].normal in ("前", "後") and parts[-2].tag == Tag.ACTION:
-            parts[-2:] = [parts[-1], parts[-2]]  # 再起動後 is 再起動の後
-        if len(parts) == 2 and is_label(parts[1]) and parts[0].tag in (Tag.NOUN, Tag.ACTION):
-            if parts[0].key == "バージョン":
-                del parts[0]
             else:
-                parts.reverse()  # 課題 #412 is #412 の課題
-        self._after_compound(parts)
-
-    def _after_compound(self, parts: list[Word]) -> None:
+                parts.append(word)
+            self.at += 1
+        if len(parts) > 1 and (counts(parts[-1]) or is_label(parts[-1])):
+            parts[-2:] = parts[-1], parts[-2]  # モニター三台 is 三台のモニター
         here = self.words[self.at] if self.at < len(self.words) else None
-        if here is None:
-            self._thing(parts)
-        elif not self._does(parts, here) and not self._is(parts, here):
-            self._case(parts)
-
-    def _does(self, parts: list[Word], here: Word) -> bool:
-        """Read an action with する or できる; False if it is none."""
-        last = parts[-1]
-        makes = last.surface == "化" and len(parts) > 1
-        if here.tag != Tag.VERB or here.normal not in _DOES:
-            return False
-        if not makes and last.tag not in (Tag.ACTION, Tag.STATE, Tag.NOUN):
-            return False
-        self.at += 1
-        if makes:
-            parts.pop()
-        phrase = self.predicate(parts, here.form)
-        if makes or (last.surface.endswith("化") and last.key != last.normal):
-            phrase.aspects = (aspect(last, "にする"), *phrase.aspects)
-        if makes:
-            last.key = "化"
-            phrase.aspect = last
-        if here.normal == "出来る" and not phrase.modality:
-            phrase.modality = "can"
-        return True
+        if here is not None and here.tag == Tag.VERB and here.normal in _DOES:
+            self.at += 1
+            phrase = self._predicate(parts, here.form)
+            if here.normal == "出来る":
+                phrase.modality = phrase.modality or "can"
+        elif here is None or not self._is(parts, here):
+            self._case(self._add(parts, THING))
 
     def _is(self, parts: list[Word], here: Word) -> bool:
         """Read what is said of something: 静かだ, 静かに, 本ではない; False if it is a thing."""
-        if here.surface == "で" and self.surface_at(self.at + 1) in (
-            "しか",
-            "のみ",
-            "だけ",
-            "さえ",
-        ):
-            here.tag, here.base = Tag.CASE, "で"  # 家でしか
-        if here.base in ("だ", "です") and here.tag == Tag.AUXILIARY:
-            if here.form == "連用形-ニ":  # 静かに, 無効に
-                self._becomes(parts)
-            elif here.form == "連体形-一般":
-                self.at += 1
-                phrase = Phrase(parts, PREDICATE)
-                phrase.be, phrase.link = True, "rel"
-                self.found.append(phrase)
-                self.nominalised(phrase)
-            else:
-                self.predicate(parts, be=True)
+        if here.base == "だ" and here.form == "連用形-ニ":  # 静かに, 無効に
+            self.at += 1
+            self._add(parts, MANNER)
             return True
-        is_not = self.bases(self.at, 3) in _IS_NOT
-        inflected = parts[-1].tag == Tag.QUANTIFIER and parts[-1].form != "*"
-        if inflected and here.tag in (Tag.AUXILIARY, Tag.LINK, Tag.CASE) and not is_not:
-            self.predicate(parts)  # 残業が多かった
+        if here.base == "だ" and here.form == "連体形-一般":
+            self.at += 1
+            phrase = self._add(parts, PREDICATE)
+            phrase.be, phrase.link = True, "rel"
+            if self._tag() == Tag.NOMINALISER:
+                self._nominalised(phrase)
             return True
-        before = self.at
-        effect = self.match(AFTER_PREDICATE)
-        self.at = before
-        if is_not or (effect is not None and effect.modality in _OF_NOUNS):
-            self.predicate(parts, be=True)
+        at = self.at
+        is_not = tuple(word.base for word in self.words[at : at + 3]) in _IS_NOT
+        effect = self._match(AFTER_PREDICATE)
+        self.at = at
+        said = effect is not None and effect.modality in _OF_NOUNS
+        if here.tag == Tag.AUXILIARY or is_not or said:
+            self._predicate(parts, be=True)
             return True
         return False
 
-    def _becomes(self, parts: list[Word]) -> None:
-        self.at += 1
-        following = self.words[self.at] if self.at < len(self.words) else None
-        if following is not None and following.normal in ("為る", "成る"):
-            self.at += 1
-            made = self.predicate(parts, following.form)
-            become = "になる" if following.normal == "成る" else "にする"
-            made.aspects = (aspect(following, become), *made.aspects)
-        else:
-            self.found.append(Phrase(parts, MANNER))
-
-    def _case(self, parts: list[Word]) -> None:
-        """Particles behind a thing."""
+    def _case(self, phrase: Phrase) -> None:
+        """Read the particles behind a thing, or behind a clause that こと makes one."""
         words = self.words
-        phrase = self._thing(parts)
-        before = start = self.at
-        case = self.match(CASES)
+        start = self.at
+        case = self._match(CASES)
         following = words[self.at].base if self.at < len(words) else ""
         if case and words[self.at - 1].base == "て" and following in ("いる", "おる", "ある"):
-            self.at, case = before, None  # を使っている is a predicate, を使って a case
-        if case is not None:
-            if case in ("は", "も"):
-                phrase.topic = True
-                self.leave(words[self.at - 1])
-            else:
-                phrase.case = case
+            self.at, case = start, None  # を使っている is a predicate, を使って a case
+        phrase.case = case or ""
         while self.at < len(words):
             word = words[self.at]
             if word.tag == Tag.CASE:
-                if phrase.case and phrase.case != "まで":
-                    if word.surface == "の":
-                        self.at += 1
-                        continue
-                    break
-                phrase.case = SAME_CASE.get(word.surface, word.surface)
-            elif word.tag == Tag.TOPIC or word.surface in _TOPICS:
-                self.leave(word)
+                phrase.case = phrase.case or SAME_CASE.get(word.surface, word.surface)
+            elif word.tag == Tag.TOPIC:
+                self._leave(word)
                 phrase.topic = True
+            elif word.surface in _LIMITS:
+                phrase.limit = word
+                phrase.topic |= word.surface == "しか"
+            elif word.surface in ("や", "とか", "か"):
+                phrase.case = word.surface
             elif word.tag == Tag.PARTICLE:
-                if word.surface in _LIMITS:
-                    phrase.limit = word
-                    phrase.topic |= word.surface == "しか"
-                elif word.surface in ("や", "とか", "か"):
-                    phrase.case = "か" if word.surface == "か" else "や"
-                else:
-                    self.leave(word)
-            elif word.tag == Tag.LINK and word.surface == "と":
-                phrase.case = "と"
-            elif word.tag == Tag.LINK and word.surface == "が":
-                phrase.case = "が"
+                self._leave(word)
             else:
                 break
             self.at += 1
         if self.at > start:
             phrase.until = words[self.at - 1].end
 
-    def _thing(self, parts: list[Word]) -> Phrase:
-        phrase = Phrase(parts, THING)
-        if len(parts) > 1 and parts[-1].tag == Tag.SUFFIX and parts[-1].surface == "化":
-            phrase.aspect = parts.pop()  # ビルドの高速化
-            parts[-1].tag = Tag.ACTION
-        if len(parts) > 1 and parts[0].tag == Tag.PREFIX and parts[0].surface in NEGATING:
-            phrase.words = parts[1:]
-            phrase.negated = True
-        self.found.append(phrase)
+    # -- Predicates
+
+    def _predicate(self, parts: list[Word], form: str = "", be: bool = False) -> Phrase:
+        """Read the tail of the predicate whose compound has just been passed."""
+        phrase = self._add(parts, PREDICATE)
+        last = parts[-1]
+        phrase.be = be
+        if last.can:
+            phrase.modality = "can"
+        if last.tag == Tag.ADJECTIVE and last.normal == "無い":
+            phrase.negated = not phrase.negated
+            last.normal = last.key = "有る"
+        form = form or last.form
+        phrase.orders = form.startswith("命令形")
+        first = self.at
+        while not phrase.link and (effect := self._match(AFTER_PREDICATE)) is not None:
+            closing = self.words[self.at - 1]
+            self._say(phrase, effect, self.words[first].start, closing.end)
+            form = closing.form
+            first = self.at
+        if not phrase.link:
+            self._link(phrase, form)
         return phrase
 
-    def _manner(self, word: Word) -> None:
-        phrase = Phrase([word], MANNER)
-        following = self.surface_at(self.at)
-        if following == "の":
-            phrase.sort, phrase.case = THING, "の"
-        self.at += following in ("の", "に", "と", "は", "も")
-        self.found.append(phrase)
+    def _say(self, phrase: Phrase, effect: Effect, start: int, end: int) -> None:
+        phrase.until = end
+        phrase.negated ^= effect.flips
+        phrase.modality = effect.modality or phrase.modality
+        if effect.aspect:
+            aspect = FunctionWord(start, end, effect.aspect, FunctionKind.RELATION)
+            phrase.aspects = (*phrase.aspects, aspect)
+        if effect.mark in FLAGS:
+            setattr(phrase, effect.mark, True)
+        else:
+            phrase.link = effect.mark
+
+    def _link(self, phrase: Phrase, form: str) -> None:
+        """Read how the predicate goes on, from its inflected form and what follows."""
+        if self.at >= len(self.words):
+            return
+        word = self.words[self.at]
+        joins = form.startswith("連用形")
+        if word.tag == Tag.NOMINALISER or word.normal in EMPTY_NOUNS:
+            self._nominalised(phrase)
+        elif word.tag in NOMINAL or word.tag == Tag.ADNOMINAL:
+            phrase.link = "rel"
+        elif word.tag in (Tag.VERB, Tag.ADJECTIVE, Tag.ADVERB):
+            if phrase.words[-1].tag == Tag.ADJECTIVE:
+                phrase.sort = MANNER
+            else:
+                phrase.link = "te" if joins else "rel"
+        elif word.tag == Tag.COMMA and joins:
+            phrase.link = "te"
+        elif word.surface == "と":
+            phrase.link = "if" if word.tag == Tag.LINK else "quote"
+            self.at += 1
+
+    def _nominalised(self, phrase: Phrase) -> None:
+        """Pass こと, の, ところ behind a clause and read the case of what they make."""
+        self.at += 1
+        if self._tag() in ("", Tag.STOP, Tag.COMMA, Tag.AUXILIARY):
+            phrase.link = ""
+        else:
+            phrase.link = "noun"
+            self._case(phrase)
 
 
 def _ends(last: Word, word: Word) -> bool:
-    """Whether a compound ends between two nominal words."""
+    """Whether a compound ends between two nominal words: 毎月レポートを出す."""
     dated = last.value is not None and last.value.type in (PieceType.DATE, PieceType.TIME)
-    if dated and word.tag not in (Tag.SUFFIX, Tag.COUNTER, Tag.VALUE, Tag.FIGURE):
-        return True  # 毎月レポートを出す
-    if last.end == word.start:
-        return False
-    latin = last.surface.isascii(), word.surface.isascii()
-    # API キー is one word, 今日 Python は two.
-    joined = all(latin) or (any(latin) and word.start - last.end == 1 and last.tag != Tag.WHEN)
-    return not joined or dated
+    return dated and word.tag not in (Tag.SUFFIX, Tag.COUNTER, Tag.VALUE, Tag.FIGURE)

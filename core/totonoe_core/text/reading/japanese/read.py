@@ -45,8 +45,8 @@ def _asides_last(found: list[Word]) -> list[Word]:
     inside: list[Word] = []
     depth = 0
     for word in found:
-        if word.surface in ("）", ")") and depth:
-            depth -= 1
+        if word.surface in ("）", ")"):
+            depth = max(depth - 1, 0)
             continue
         depth += word.surface in ("（", "(")
         (inside if depth else outside).append(word)
@@ -79,7 +79,7 @@ def _relations(key: str) -> tuple[frozenset[str], frozenset[str], float]:
 
 def _emit(phrase: Phrase, names: dict[int, str], pieces: list[Piece]) -> None:
     # A light verb that was dropped is nobody's head any more.
-    head = names.get(id(phrase.head), "") if phrase.head is not None else ""
+    head = names.get(id(phrase.head), "")
     own = names[id(phrase)]
     predicate = phrase.sort == PREDICATE
     *parts, last = phrase.words
@@ -100,10 +100,8 @@ def _emit(phrase: Phrase, names: dict[int, str], pieces: list[Piece]) -> None:
         phrase.modality,
         tense,
     )
-    if phrase.owned and not parts and pieces[-1].weight == _LIGHT:
+    if phrase.owned and not parts:
         pieces[-1] = replace(pieces[-1], weight=1.0)
-    if phrase.aspect is not None:
-        _piece(phrase.aspect, Role.ADVERB, own, pieces)
     if (limit := phrase.limit) is not None:
         only = Piece(limit.start, limit.end, "だけ", PieceType.QUANTIFIER, Role.MODIFIER, own)
         pieces.append(only)
@@ -118,23 +116,19 @@ def _piece(
     modality: str = "",
     tense: str = "",
 ) -> None:
-    key = word.key
-    kind, weight = PieceType.WORD, None
+    kind = PieceType.WORD
+    near, opposites, weight = _relations(word.key)
     if word.value is not None:
         kind = word.value.type
-        near, opposites = frozenset[str](), frozenset[str]()
-    else:
-        if word.tag == Tag.NAME:
-            kind = PieceType.NAME
-        elif word.tag == Tag.QUANTIFIER:
-            kind = PieceType.QUANTIFIER
-        near, opposites, own = _relations(key)
-        if word.tag == Tag.NAME:
-            near = opposites = frozenset()
-        weight = own
+        near, opposites, weight = frozenset(), frozenset(), 1.0
+    elif word.tag == Tag.NAME:
+        kind = PieceType.NAME
+        near = opposites = frozenset()
+    elif word.tag == Tag.QUANTIFIER:
+        kind = PieceType.QUANTIFIER
     pieces.append(
         Piece(
-            word.start, word.end, key, kind, role, head, negated, modality, tense, near, opposites,
-            1.0 if weight is None else weight,
+            word.start, word.end, word.key, kind, role, head, negated, modality, tense,
+            near, opposites, weight,
         )
     )  # fmt: skip

@@ -24,8 +24,6 @@ from totonoe_core.text.lexicon import lexicon
 from totonoe_core.text.reading.japanese.grammar import LISTS, words_of
 from totonoe_core.text.reading.values.find import Value, find_values
 
-# Sudachi takes 49,149 bytes at once; a code point has at most four.
-_SLICE_MAX: Final = 12_000
 _PACKAGES: Final = ("sudachidict-small", "sudachipy")
 
 
@@ -69,14 +67,24 @@ NOMINAL: Final = words_of(
 QUANTIFIERS: Final = words_of("全て 沢山 幾つか 殆ど 少し 半分 常に 時々 滅多に 各 最大 最小")
 """Keys of words that say how many or how often without a figure."""
 
-_HEARSAY: Final = "hearsay"
-_CASES_ALONE: Final = words_of("が で と")
-"""Behind a space the dictionary takes them for conjunctions."""
-
-_OPEN: Final = NOMINAL | {Tag.VERB, Tag.ADJECTIVE}
+# What an expression of several morphemes is, by its last one: 走らせる is a verb.
+_JOINED: Final = {tag: tag for tag in (*NOMINAL, Tag.VERB, Tag.ADJECTIVE)} | {
+    Tag.SUFFIX: Tag.NOUN,
+    Tag.AUXILIARY: Tag.VERB,
+}
 
 # u-row to e-row: how a potential verb (読める) is made of a plain one (読む).
 _POTENTIAL: Final = dict(zip("うくぐすつぬぶむる", "えけげせてねべめれ", strict=True))
+
+# Auxiliaries whose form says more than their base.
+_FORMS: Final = {
+    ("だ", "意志推量形"): "だろう",
+    ("です", "意志推量形"): "だろう",
+    ("ます", "意志推量形"): "ましょう",
+    ("だ", "仮定形-一般"): "なら",
+    ("た", "仮定形-一般"): "たら",
+    ("ない", "仮定形-融合"): "なきゃ",
+}
 
 
 class Word:
@@ -117,11 +125,7 @@ class Word:
         self.can = False
 
 
-class _Local(threading.local):
-    """A tokenizer for each thread: it is not made to be shared, its dictionary is."""
-
-    def __init__(self) -> None:
-        self.tokenizer = _dictionary().tokenizer()
+_LOCAL: Final = threading.local()
 
 
 @once
@@ -139,53 +143,21 @@ def _dictionary() -> Any:
         raise OSError(int(found[1]), os.strerror(int(found[1]))) from error
 
 
-@cache
-def _local() -> _Local:
-    return _Local()
-
-
-def _morphemes(text: str) -> list[tuple[int, Any]]:
-    """Morphemes with the offset of the slice they were cut from."""
-    tokenize = _local().tokenizer.tokenize
-    if len(text) <= _SLICE_MAX:
-        return [(0, found) for found in tokenize(text)]
-    found: list[tuple[int, Any]] = []
-    start = 0
-    while start < len(text):
-        end = start + _SLICE_MAX
-        if end < len(text):
-            end = max(text.rfind("。", start, end), text.rfind("\n", start, end), end - 1000) + 1
-        found += [(start, morpheme) for morpheme in tokenize(text[start:end])]
-        start = end
-    return found
+def _morphemes(text: str) -> Any:
+    # A tokenizer is not made to be shared by threads, its dictionary is.
+    if not hasattr(_LOCAL, "tokenizer"):
+        _LOCAL.tokenizer = _dictionary().tokenizer()
+    return _LOCAL.tokenizer.tokenize(text)
 
 
 _TAGS: Final = LISTS.keys("tags")
 
 
 @cache
-def _tag(part_of_speech: tuple[str, ...]) -> tuple[str, str, str]:
-    """Tag, conjugation type and inflected form. The dictionary has some 1,600 of them."""
-    first, second, third, _, conjugation, form = part_of_speech
-    if first == "名詞" and second == "普通名詞":
-        tag = Tag.ACTION if third in ("サ変可能", "サ変形状詞可能") else Tag.NOUN
-        tag = {"形状詞可能": Tag.STATE, "副詞可能": Tag.WHEN}.get(third, tag)
-    elif first == "接尾辞":
-        tag = Tag.COUNTER if third == "助数詞" else Tag.SUFFIX
-        if second == "動詞的":
-            tag = Tag.VERB
-        elif second == "形容詞的":
-            tag = Tag.ADJECTIVE
-    elif second == "助動詞語幹":
-        tag = Tag.AUXILIARY
-        if first == "名詞":
-            conjugation = _HEARSAY
-    else:
-        tag = _TAGS.get(first) or _TAGS.get(f"{first}/{second}", Tag.OTHER)
-    return tag, conjugation, form
-
-
-_TAGS_BY_NUMBER: Final[dict[int, tuple[str, str, str]]] = {}
+def _tag(part_of_speech: tuple[str, ...]) -> str:
+    """Return the tag of the longest beginning of a part of speech that is listed."""
+    begins = ("/".join(part_of_speech[:count]) for count in (3, 2, 1))
+    return next((_TAGS[begin] for begin in begins if begin in _TAGS), Tag.OTHER)
 
 
 @once
@@ -222,7 +194,7 @@ def _normal_forms(listed: Sequence[str]) -> list[tuple[str, ...]]:
     """
 
     def look_up() -> bytes:
-        found = [[each.normalized_form() for _, each in _morphemes(word)] for word in listed]
+        found = [[each.normalized_form() for each in _morphemes(word)] for word in listed]
         heap.unmap(".dic")
         return json.dumps(found).encode()
 
@@ -233,27 +205,25 @@ def _normal_forms(listed: Sequence[str]) -> list[tuple[str, ...]]:
 
 def _word(surface: str, start: int, end: int, morpheme: Any) -> Word:
     """Return a morpheme as grammar sees it: function words by their base only."""
-    number = morpheme.part_of_speech_id()
-    tags = _TAGS_BY_NUMBER.get(number)
-    if tags is None:
-        tags = _TAGS_BY_NUMBER[number] = _tag(morpheme.part_of_speech())
-    tag, conjugation, form = tags
+    part_of_speech = morpheme.part_of_speech()
+    *_, conjugation, form = part_of_speech
     normal, base = morpheme.normalized_form(), morpheme.dictionary_form()
     word = Word(surface, start, end, normal)
-    word.base, word.tag, word.form = base, tag, form
-    if tag == Tag.VERB:
-        if base[-1] == "る" and normal != base:
-            word.can = _is_potential(normal, base, conjugation)
-    elif tag == Tag.AUXILIARY:
+    word.base, word.tag, word.form = base, _tag(part_of_speech), form
+    if word.tag == Tag.VERB:
+        if conjugation.startswith("下一段") and normal[-2:] != base[-2:]:
+            word.can = base[-2:] == _POTENTIAL.get(normal[-1], "") + "る"
+    elif word.tag == Tag.AUXILIARY:
         if conjugation == "助動詞-ヌ":
-            word.base = "ない"
-        elif base == "だ" and normal == "た":
-            word.base = "た"  # 飲んだ
-        elif conjugation == _HEARSAY:
-            word.base = "伝聞"  # 降るそうだ is said by somebody, 降りそうだ is seen
-    elif tag == Tag.LINK and base in ("で", "ちゃ"):
+            base = "ない"
+        elif normal == "た":
+            base = "た"  # 飲んだ
+        elif part_of_speech[0] == "名詞":
+            base = "伝聞"  # 降るそうだ is said by somebody, 降りそうだ is seen
+        word.base = _FORMS.get((base, form), base)
+    elif word.tag == Tag.LINK and base in ("で", "ちゃ"):
         word.base = "て"
-    elif tag == Tag.NOUN and surface[:1].isupper() and surface.isascii():
+    elif word.tag == Tag.NOUN and surface[:1].isupper():
         word.tag = Tag.NAME  # the second word of ㏀ has no surface of its own
     return word
 
@@ -263,10 +233,9 @@ def words(text: str) -> list[Word]:
     keys, joined = _listed()
     values = find_values(text, "ja")
     found: list[Word] = []
-    begins = False
     at = 0  # of the next value
-    for offset, morpheme in _morphemes(text):
-        start, end = morpheme.begin() + offset, morpheme.end() + offset
+    for morpheme in _morphemes(text):
+        start, end = morpheme.begin(), morpheme.end()
         while at < len(values) and values[at].end <= start:
             at += 1
         if at < len(values) and values[at].start < end:
@@ -281,43 +250,13 @@ def words(text: str) -> list[Word]:
             start = value.end  # what is left of a morpheme that goes on behind the value
             word = Word(text[start:end], start, end, text[start:end])
             word.tag = Tag.SUFFIX
-            found.append(word)
-            continue
-        word = _word(text[start:end], start, end, morpheme)
-        tag, normal = word.tag, word.normal
-        behind_space = bool(found) and found[-1].tag == Tag.SPACE
-        if behind_space and tag in (Tag.OTHER, Tag.JOINER) and normal in _CASES_ALONE:
-            word.tag = Tag.CASE  # ASR1603 が
-        if word.surface == "は" and found and found[-1].normal == "又" and found[-1].end == start:
-            found[-1].base = found[-1].normal = found[-1].key = "又は"  # cut in two: AまたはB
-            found[-1].end = end
-            continue
-        word.key = key = keys.get(normal, normal)
-        if word.tag == Tag.NAME and key != normal:
-            word.tag = Tag.NOUN  # DB and the like
-        if key in QUANTIFIERS and tag not in (Tag.VERB, Tag.COUNTER):
-            word.tag = Tag.QUANTIFIER
+        else:
+            word = _word(text[start:end], start, end, morpheme)
+            word.key = keys.get(word.normal, word.normal)
+            if word.tag == Tag.NAME and word.key != word.normal:
+                word.tag = Tag.NOUN  # DB and the like
         found.append(word)
-        begins = begins or normal in joined
-    return _join(found, joined, keys) if begins else found
-
-
-def _joined_tag(whole: list[Word]) -> str:
-    last = whole[-1].tag
-    if last == Tag.SUFFIX:
-        return Tag.NOUN
-    if last == Tag.AUXILIARY and whole[0].tag == Tag.VERB:  # 走らせる
-        return Tag.VERB
-    return last if last in _OPEN else Tag.ADVERB
-
-
-def _is_potential(normal: str, base: str, conjugation: str) -> bool:
-    return (
-        conjugation.startswith("下一段")
-        and len(base) > 1
-        and _POTENTIAL.get(normal[-1]) == base[-2]
-        and normal[-2:] != base[-2:]
-    )
+    return _join(found, joined, keys)
 
 
 def _join(
@@ -332,18 +271,14 @@ def _join(
             whole = found[at : at + len(parts)]
             if tuple(each.normal for each in whole) == parts:
                 last, normal = whole[-1], "".join(parts)
-                one = Word("".join(each.surface for each in whole), word.start, last.end, normal)
-                one.base, one.form = last.base, last.form
-                one.tag = _joined_tag(whole)
-                if last.base == "ない":  # つまらない denies nothing
-                    one.tag = Tag.ADJECTIVE
-                one.key = keys.get(normal, normal)
-                if one.key in QUANTIFIERS:
-                    one.tag = Tag.QUANTIFIER
-                result.append(one)
-                at += len(parts)
+                word = Word("".join(each.surface for each in whole), word.start, last.end, normal)
+                word.base, word.form = last.base, last.form
+                word.tag = _JOINED.get(last.tag, Tag.ADVERB)
+                word.key = keys.get(normal, normal)
+                at += len(parts) - 1
                 break
-        else:
-            result.append(word)
-            at += 1
+        if word.key in QUANTIFIERS:
+            word.tag = Tag.QUANTIFIER
+        result.append(word)
+        at += 1
     return result
