@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from totonoe_core.text.reading.japanese.grammar import LISTS, words_of
+from totonoe_core.text.reading.japanese.grammar import LISTS
 from totonoe_core.text.reading.japanese.phrase import PREDICATE, Phrase
 from totonoe_core.text.reading.japanese.words import Word
 from totonoe_core.text.reading.model import FunctionKind, FunctionWord, Role
@@ -20,8 +20,6 @@ IGNORED: Final = LISTS.keys("ignored")
 EQUAL: Final = LISTS.keys("equal")
 STATES: Final = LISTS.words("states")
 HABITS: Final = LISTS.words("habits")
-_LASTING_MODALITIES: Final = words_of("want think")
-"""思っている is 思う, 望んでいる is 望む."""
 _BEFORE_TIMES: Final = frozenset(("", "に", "で", "time"))
 """Said behind a date or a time of day, or left out."""
 _LINKS_READ: Final = frozenset(("", "rel", "noun", "te", "quote", "and", "but"))
@@ -59,12 +57,8 @@ def function_words(
     for phrase in rows:
         word = phrase.words[-1]
         state = habit or word.normal in STATES or word.key in STATES
-        for one in phrase.aspects:
-            if one.key == "ている" and (state or phrase.link == "rel"):
-                continue  # 帽子をかぶっている人 is 帽子をかぶった人
-            if one.key == "ている" and phrase.modality in _LASTING_MODALITIES:
-                continue
-            found.append(one)
+        state = state or phrase.link == "rel"  # 帽子をかぶっている人 is 帽子をかぶった人
+        found += [one for one in phrase.aspects if not state or one.key != "ている"]
         key = _joined(phrase) if phrase.sort == PREDICATE else _case(phrase)
         if key:
             start, end = word.end, phrase.until

@@ -1,6 +1,6 @@
 """Function words of Japanese and what they say about the word before them.
 
-All in the base spelling of `words`: です is だ, ず and ん are ない, ます is left out.
+All in the base spelling of `words`: ず and ん are ない, ます is left out.
 """
 
 from __future__ import annotations

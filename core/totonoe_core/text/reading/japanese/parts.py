@@ -39,7 +39,7 @@ def assign(phrases: list[Phrase]) -> list[Phrase]:
         if phrase.sort == PREDICATE:
             _name_parts(phrase)
     for phrase, after in reversed(list(pairwise(phrases))):
-        if phrase.sort == after.sort == THING and _joined(phrase, after):
+        if phrase.sort == after.sort == THING and phrase.case in ("と", "や"):
             phrase.role, phrase.head = after.role, after.head
     return phrases
 
@@ -61,7 +61,7 @@ def _without_light_verbs(phrases: list[Phrase]) -> list[Phrase]:
         found.append(phrase)
     last = found[-1] if found else None
     if last is not None and last.sort == THING and not last.case:
-        last.sort, last.be = PREDICATE, last.words[-1].tag != Tag.ACTION  # 上司はトム
+        last.sort, last.be = PREDICATE, True  # 上司はトム
     return found
 
 
@@ -170,13 +170,6 @@ def _is_count(phrase: Phrase) -> bool:
     word = phrase.words[-1]
     counting = word.tag == Tag.QUANTIFIER or counts(word)
     return counting and phrase.sort == THING and phrase.case == ""
-
-
-def _joined(phrase: Phrase, after: Phrase) -> bool:
-    """Return whether two things stand in a row: A と B, A、B を."""
-    noun = phrase.words[-1].tag in (Tag.NOUN, Tag.NAME, Tag.ACTION)
-    listed = phrase.case == "" and phrase.comma and not phrase.topic and after.case != ""
-    return phrase.case in ("と", "や") or (noun and listed)
 
 
 # -- Who does what

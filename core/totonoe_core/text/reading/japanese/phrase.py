@@ -50,11 +50,6 @@ class Phrase:
         self.sort = sort
         self.args: list[Phrase] = []
 
-    @property
-    def key(self) -> str:
-        """Key of what the phrase is about."""
-        return self.words[-1].key
-
 
 def aspect(word: Word, key: str) -> FunctionWord:
     """Return the aspect that a word says: 使用中 has the ている of 使っている."""

@@ -26,7 +26,7 @@ from totonoe_core.text.reading.japanese.phrase import (
     is_label,
 )
 from totonoe_core.text.reading.japanese.words import NOMINAL, Tag, Word
-from totonoe_core.text.reading.model import FunctionKind, FunctionWord, PieceType
+from totonoe_core.text.reading.model import FunctionKind, FunctionWord
 
 _T = TypeVar("_T")
 
@@ -70,7 +70,6 @@ class _Parser:
                 self._predicate([word])
             elif word.tag == Tag.ADVERB:
                 self._add([word], MANNER)
-                self.at += self._surface() in ("の", "に", "と", "は", "も")
             elif word.tag == Tag.ADNOMINAL:
                 if word.surface not in DEMONSTRATIVES:
                     self._add([word], PREDICATE).link = "rel"
@@ -85,10 +84,6 @@ class _Parser:
     def _tag(self) -> str:
         """Return the tag of the next word, "" behind the last."""
         return self.words[self.at].tag if self.at < len(self.words) else ""
-
-    def _surface(self) -> str:
-        """Return the next word as it is written, "" behind the last."""
-        return self.words[self.at].surface if self.at < len(self.words) else ""
 
     def _match(self, table: Table[_T]) -> _T | None:
         """Pass and return the longest expression of the table that begins here."""
@@ -128,8 +123,6 @@ class _Parser:
             word = self.words[self.at]
             if parts and word.surface in HONORIFICS:
                 parts[-1].tag, parts[-1].key = Tag.NAME, parts[-1].normal  # 森さん is no 林さん
-            elif parts and _ends(parts[-1], word):
-                break
             else:
                 parts.append(word)
             self.at += 1
@@ -141,31 +134,19 @@ class _Parser:
             phrase = self._predicate(parts, here.form)
             if here.normal == "出来る":
                 phrase.modality = phrase.modality or "can"
-        elif here is None or not self._is(parts, here):
+        elif here is not None and self._is_said(here):
+            self._predicate(parts, be=True)
+        else:
             self._case(self._add(parts, THING))
 
-    def _is(self, parts: list[Word], here: Word) -> bool:
-        """Read what is said of something: 静かだ, 静かに, 本ではない; False if it is a thing."""
-        if here.base == "だ" and here.form == "連用形-ニ":  # 静かに, 無効に
-            self.at += 1
-            self._add(parts, MANNER)
-            return True
-        if here.base == "だ" and here.form == "連体形-一般":
-            self.at += 1
-            phrase = self._add(parts, PREDICATE)
-            phrase.be, phrase.link = True, "rel"
-            if self._tag() == Tag.NOMINALISER:
-                self._nominalised(phrase)
-            return True
+    def _is_said(self, here: Word) -> bool:
+        """Return whether the words before this one are said of something: 静かだ, 本ではない."""
         at = self.at
         is_not = tuple(word.base for word in self.words[at : at + 3]) in _IS_NOT
         effect = self._match(AFTER_PREDICATE)
         self.at = at
         said = effect is not None and effect.modality in _OF_NOUNS
-        if here.tag == Tag.AUXILIARY or is_not or said:
-            self._predicate(parts, be=True)
-            return True
-        return False
+        return here.tag == Tag.AUXILIARY or is_not or said
 
     def _case(self, phrase: Phrase) -> None:
         """Read the particles behind a thing, or behind a clause that こと makes one."""
@@ -185,7 +166,6 @@ class _Parser:
                 phrase.topic = True
             elif word.surface in _LIMITS:
                 phrase.limit = word
-                phrase.topic |= word.surface == "しか"
             elif word.surface in ("や", "とか", "か"):
                 phrase.case = word.surface
             elif word.tag == Tag.PARTICLE:
@@ -239,31 +219,16 @@ class _Parser:
         word = self.words[self.at]
         joins = form.startswith("連用形")
         if word.tag == Tag.NOMINALISER or word.normal in EMPTY_NOUNS:
-            self._nominalised(phrase)
+            self.at += 1  # こと, の, ところ make a noun of the clause
+            if self._tag() not in ("", Tag.STOP, Tag.COMMA, Tag.AUXILIARY):
+                phrase.link = "noun"
+                self._case(phrase)
         elif word.tag in NOMINAL or word.tag == Tag.ADNOMINAL:
             phrase.link = "rel"
         elif word.tag in (Tag.VERB, Tag.ADJECTIVE, Tag.ADVERB):
-            if phrase.words[-1].tag == Tag.ADJECTIVE:
-                phrase.sort = MANNER
-            else:
-                phrase.link = "te" if joins else "rel"
+            phrase.link = "te" if joins else "rel"
         elif word.tag == Tag.COMMA and joins:
             phrase.link = "te"
         elif word.surface == "と":
             phrase.link = "if" if word.tag == Tag.LINK else "quote"
             self.at += 1
-
-    def _nominalised(self, phrase: Phrase) -> None:
-        """Pass こと, の, ところ behind a clause and read the case of what they make."""
-        self.at += 1
-        if self._tag() in ("", Tag.STOP, Tag.COMMA, Tag.AUXILIARY):
-            phrase.link = ""
-        else:
-            phrase.link = "noun"
-            self._case(phrase)
-
-
-def _ends(last: Word, word: Word) -> bool:
-    """Whether a compound ends between two nominal words: 毎月レポートを出す."""
-    dated = last.value is not None and last.value.type in (PieceType.DATE, PieceType.TIME)
-    return dated and word.tag not in (Tag.SUFFIX, Tag.COUNTER, Tag.VALUE, Tag.FIGURE)

@@ -9,7 +9,7 @@ from functools import lru_cache
 from totonoe_core.text.lexicon import lexicon
 from totonoe_core.text.reading.japanese.function_words import function_words
 from totonoe_core.text.reading.japanese.parts import assign
-from totonoe_core.text.reading.japanese.phrase import PREDICATE, Phrase
+from totonoe_core.text.reading.japanese.phrase import Phrase
 from totonoe_core.text.reading.japanese.phrases import phrases
 from totonoe_core.text.reading.japanese.words import Tag, Word, words
 from totonoe_core.text.reading.model import Piece, PieceType, Reading, Role
@@ -81,12 +81,9 @@ def _emit(phrase: Phrase, names: dict[int, str], pieces: list[Piece]) -> None:
     # A light verb that was dropped is nobody's head any more.
     head = names.get(id(phrase.head), "")
     own = names[id(phrase)]
-    predicate = phrase.sort == PREDICATE
     *parts, last = phrase.words
     for part, of in zip(parts, phrase.words[1:], strict=True):
-        object_ = predicate and not phrase.be
-        role = Role.PATIENT if object_ else Role.MODIFIER
-        _piece(part, role, own if of is last else of.key, pieces)
+        _piece(part, Role.MODIFIER, own if of is last else of.key, pieces)
     tense = "past" if phrase.past and phrase.link != "rel" else ""
     role = phrase.role
     if role == Role.MODIFIER and phrase.head is not None and len(phrase.head.words) > 1:

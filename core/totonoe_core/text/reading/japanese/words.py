@@ -1,8 +1,7 @@
 """Words of a Japanese text: morphemes with a tag, a key in base spelling, and values in place.
 
-Sudachi cuts and normalises (kana, okurigana, width, long vowels). What its dictionary calls
-potential verbs, negating prefixes and counters is brought to one form here, so that grammar
-sees function words by their base only.
+Sudachi cuts and normalises (kana, okurigana, width, long vowels). Potential verbs and auxiliaries
+are brought to one form here, so that grammar sees function words by their base only.
 """
 
 from __future__ import annotations
@@ -99,7 +98,8 @@ class Word:
     key : str
         The representative of the word's synonym group, else `normal`.
     base : str
-        Dictionary form as the grammar tables spell it; ない for every negating auxiliary.
+        Dictionary form as the grammar tables spell it; ない for every negating auxiliary. Forms
+        that say more (たら, だろう) are bases of their own.
     tag : str
         One of the constants of `Tag`.
     form : str
