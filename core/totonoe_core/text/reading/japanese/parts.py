@@ -15,12 +15,12 @@ from totonoe_core.text.reading.japanese.grammar import (
     PEOPLE_END,
 )
 from totonoe_core.text.reading.japanese.phrase import (
+    COUNTS,
     MANNER,
     PREDICATE,
     THING,
     Phrase,
     aspect,
-    counts,
     is_time,
 )
 from totonoe_core.text.reading.japanese.words import Tag, Word
@@ -168,7 +168,8 @@ def _taken(
 def _is_count(phrase: Phrase) -> bool:
     """A number or quantity of things, without a particle."""
     word = phrase.words[-1]
-    counting = word.tag == Tag.QUANTIFIER or counts(word)
+    figure = word.value is not None and word.value.type in COUNTS
+    counting = word.tag == Tag.QUANTIFIER or figure
     return counting and phrase.sort == THING and phrase.case == ""
 
 

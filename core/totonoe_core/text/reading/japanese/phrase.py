@@ -12,6 +12,9 @@ THING: Final = "thing"
 PREDICATE: Final = "predicate"
 MANNER: Final = "manner"
 
+COUNTS: Final = frozenset((PieceType.QUANTITY, PieceType.NUMBER))
+"""Figures that may count what stands beside them."""
+
 
 class Phrase:
     """A thing with its case, or a predicate with what its tail says.
@@ -40,7 +43,7 @@ class Phrase:
     # Most stay as they are: defaults of the class cost nothing to set.
     case = link = modality = role = ""
     until = 0
-    topic = negated = passive = past = asks = orders = be = comma = owned = False
+    topic = negated = passive = past = asks = orders = be = owned = False
     aspects: tuple[FunctionWord, ...] = ()
     limit: Word | None = None
     head: Phrase | None = None
@@ -54,19 +57,6 @@ class Phrase:
 def aspect(word: Word, key: str) -> FunctionWord:
     """Return the aspect that a word says: 使用中 has the ている of 使っている."""
     return FunctionWord(word.start, word.end, key, FunctionKind.RELATION)
-
-
-def counts(word: Word) -> bool:
-    """Whether the word is a figure that may count what stands beside it."""
-    return word.value is not None and word.value.type in (PieceType.QUANTITY, PieceType.NUMBER)
-
-
-def is_label(word: Word) -> bool:
-    """Whether the word is an identifier or version, which names what stands beside it."""
-    return word.value is not None and word.value.type in (
-        PieceType.IDENTIFIER,
-        PieceType.VERSION,
-    )
 
 
 def is_time(phrase: Phrase) -> bool:

@@ -18,15 +18,14 @@ from totonoe_core.text.reading.japanese.grammar import (
     words_of,
 )
 from totonoe_core.text.reading.japanese.phrase import (
+    COUNTS,
     MANNER,
     PREDICATE,
     THING,
     Phrase,
-    counts,
-    is_label,
 )
 from totonoe_core.text.reading.japanese.words import NOMINAL, Tag, Word
-from totonoe_core.text.reading.model import FunctionKind, FunctionWord
+from totonoe_core.text.reading.model import FunctionKind, FunctionWord, PieceType
 
 _T = TypeVar("_T")
 
@@ -35,7 +34,9 @@ _NEGATING: Final = words_of("未 不 非 無")
 _OF_NOUNS: Final = words_of("maybe surely seem hearsay guess expect think")
 _JOINING: Final = words_of("case topic particle link auxiliary joiner")
 _DOES: Final = words_of("為る 出来る 致す 為さる 下さる")
-_IS_NOT: Final = {tuple(row.split()) for row in ("で は ない", "で は ある", "じゃ ない END")}
+_IS_NOT: Final = {tuple(row.split()) for row in ("で は ない", "で は ある")}
+_BESIDE: Final = COUNTS | {PieceType.IDENTIFIER, PieceType.VERSION}
+"""Values that count or name what stands beside them."""
 _LIMITS: Final = words_of("だけ のみ しか ばかり")
 
 
@@ -75,9 +76,8 @@ class _Parser:
                     self._add([word], PREDICATE).link = "rel"
             elif word.tag in _JOINING:
                 self._leave(word)
-            elif self.found:
-                self.found[-1].comma |= word.tag == Tag.COMMA
-                self.found[-1].asks |= word.surface in ("?", "？")
+            elif self.found and word.surface in ("?", "？"):
+                self.found[-1].asks = True
 
     # -- Words from the place reached
 
@@ -126,7 +126,8 @@ class _Parser:
             else:
                 parts.append(word)
             self.at += 1
-        if len(parts) > 1 and (counts(parts[-1]) or is_label(parts[-1])):
+        value = parts[-1].value
+        if len(parts) > 1 and value is not None and value.type in _BESIDE:
             parts[-2:] = parts[-1], parts[-2]  # モニター三台 is 三台のモニター
         here = self.words[self.at] if self.at < len(self.words) else None
         if here is not None and here.tag == Tag.VERB and here.normal in _DOES:
