@@ -199,6 +199,8 @@ def test_read_wrapped_statement_gives_the_parts_of_the_bare_one(_why: str, text:
         "最多重试三次",
         "单子上写的还是旧地址",
         "我们这个团队呢，用看板管理任务",
+        "机修工没发现刹车有什么问题。",
+        "孩子上哪门课，由他自己决定。",
     ],
 )
 def test_read_statement_with_an_interrogative_inside_asks_nothing(text: str) -> None:

@@ -444,6 +444,8 @@ def test_reading_of_verb_has_modality_and_tense(
 def test_reading_tells_questions_and_orders() -> None:
     assert read("Is the server up?").asks
     assert read("Who owns the repo").asks
+    assert read("Is the server up? It was not.").asks
+    assert not read("What is missing is a test.").asks
     assert read("Restart the server").orders
     statement = read("The user restarts the server")
     assert not statement.asks

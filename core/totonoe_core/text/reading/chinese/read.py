@@ -11,6 +11,7 @@ chinese          pieces of what carries content
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from functools import lru_cache
 
@@ -28,6 +29,8 @@ _UNIVERSAL = words("所有 每 大家 人人 每次 总是 谁 什么 哪里 哪
 """都 beside one of these says no more: all."""
 
 _LIGHT_WEIGHT = 0.3
+# "怎么设的没人看过。": with a full stop at its end, and no question mark, a text asks nothing.
+_STATED, _ASKED = re.compile(r"[。.]\s*\Z"), re.compile("[?？]")
 
 
 def read(text: str) -> Reading:
@@ -47,7 +50,7 @@ def read(text: str) -> Reading:
     # "What I want to say is" breaks off: what it says is not there to be read.
     last = next((token for token in reversed(tokens) if token.kind is not Kind.BREAK), None)
     whole = last is None or last.kind is not Kind.COPULA or last.word != "是"
-    asks = assign(tokens)
+    asks = assign(tokens) and (_STATED.search(text) is None or _ASKED.search(text) is not None)
     counted = function_words(tokens)
     key_of = lexicon("zh").key
     for token in tokens:
