@@ -108,10 +108,6 @@ class Staging:
         row = self._execute("SELECT memory_id FROM memories WHERE id = ?", name).fetchone()
         return row[0] if row else None
 
-    def edge_count(self) -> int:
-        """Return the number of links, of records that were skipped too."""
-        return int(self._execute("SELECT count(*) FROM edges").fetchone()[0])
-
     def pairs(self) -> Iterator[Pair]:
         """Yield links between two different memories, by the id of their source.
 
