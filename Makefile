@@ -12,7 +12,7 @@
 #     bench-recall | bench-scale | bench-stores | bench-transport [ARGS="..."]
 #   make lint | format | proto | examples | soak | soak-load | clean
 #   make judge-base | judge-edits | judge-train | judge-eval | judge-export | judge-fit |
-#     judge-figures | judge-nominate | judge-ablation
+#     judge-figures | judge-nominate | judge-ablation | judge-conditions
 #   make lint-typescript | test-typescript | soak-typescript   the part about the TypeScript client
 #   make lock | audit | dist            for a release; docs/release.md
 
@@ -147,7 +147,8 @@ $(BENCHES): bench-%: $(VENV)/.server
 
 JUDGE := build/judge
 JUDGE_PYTHON := PYTHONPATH=. $(JUDGE)/venv/bin/python
-.PHONY: judge-base judge-edits judge-train judge-eval judge-nominate judge-export judge-fit judge-figures judge-ablation
+.PHONY: judge-base judge-edits judge-train judge-eval judge-nominate judge-export judge-fit judge-figures judge-ablation \
+	judge-conditions
 
 $(JUDGE)/venv/.done:
 	$(PYTHON) -m venv $(JUDGE)/venv
@@ -182,6 +183,10 @@ judge-fit: $(VENV)/.server
 # What each reader and each of its parts is worth; half a minute a part on one core.
 judge-ablation: $(VENV)/.server
 	$(BIN)/python -m bench.judge.ablation $(PAIRS) $(STREAMS) $(ARGS)
+
+# Conditions of one reader that decide nothing (ARGS="--language ja"); some minutes.
+judge-conditions: $(VENV)/.server
+	$(BIN)/python -m bench.judge.conditions $(PAIRS) $(ARGS)
 
 judge-figures: $(VENV)/.server
 	$(BIN)/python -m bench.judge.figures $(ARGS)
