@@ -29,20 +29,15 @@ _PACKAGES: Final = ("sudachidict-small", "sudachipy")
 class Tag:
     """Sorts of words."""
 
-    NOUN: Final = "noun"
-    WHEN: Final = "when"  # a noun that also stands as an adverb: today, many
+    NOUN: Final = "noun"  # also 形状詞, suffixes and figures
     ACTION: Final = "action"  # a noun that する makes a verb
-    STATE: Final = "state"  # 形状詞, and nouns that な makes one
     NAME: Final = "name"
-    FIGURE: Final = "figure"
     VALUE: Final = "value"
     VERB: Final = "verb"
     ADJECTIVE: Final = "adjective"
     ADVERB: Final = "adverb"
     ADNOMINAL: Final = "adnominal"
     PREFIX: Final = "prefix"
-    SUFFIX: Final = "suffix"
-    COUNTER: Final = "counter"
     QUANTIFIER: Final = "quantifier"  # some, all, many: counts or stands beside what it counts
     AUXILIARY: Final = "auxiliary"
     CASE: Final = "case"
@@ -59,17 +54,14 @@ class Tag:
     OTHER: Final = "other"
 
 
-NOMINAL: Final = words_of(
-    "noun when action state name pronoun figure value prefix suffix counter quantifier"
-)
+NOMINAL: Final = words_of("noun action name value prefix quantifier")
 
 QUANTIFIERS: Final = words_of("全て 沢山 幾つか 殆ど 少し 半分 常に 時々 滅多に 各 最大 最小")
 """Keys of words that say how many or how often without a figure."""
 
 # What an expression of several morphemes is, by its last one: 走らせる is a verb.
 _JOINED: Final = {tag: tag for tag in (*NOMINAL, Tag.VERB, Tag.ADJECTIVE)} | {
-    Tag.SUFFIX: Tag.NOUN,
-    Tag.AUXILIARY: Tag.VERB,
+    Tag.AUXILIARY: Tag.VERB
 }
 
 # u-row to e-row: how a potential verb (読める) is made of a plain one (読む).
@@ -249,7 +241,7 @@ def words(text: str) -> list[Word]:
                 continue
             start = value.end  # what is left of a morpheme that goes on behind the value
             word = Word(text[start:end], start, end, text[start:end])
-            word.tag = Tag.SUFFIX
+            word.tag = Tag.NOUN
         else:
             word = _word(text[start:end], start, end, morpheme)
             word.key = keys.get(word.normal, word.normal)
