@@ -42,8 +42,6 @@ from totonoe_core.text.reading.language import common_language
 from totonoe_core.text.reading.model import Reading
 from totonoe_server.tools.quality.rig import opened
 
-_READERS = {"en": "english", "ja": "japanese", "zh": "chinese", "ko": "korean"}
-_EUROPEAN = "european"
 _LIMIT_S = 15
 """A condition that never lets a loop end is left out after it."""
 Text = tuple[str, str]
@@ -264,7 +262,7 @@ def main() -> None:
     signal.signal(signal.SIGALRM, _stopped)
     conditions = Conditions()
     builtins._condition = conditions  # type: ignore[attr-defined]
-    reader = _READERS.get(options.language, _EUROPEAN)
+    reader = reading._OWN_READERS.get(options.language, "european.read").partition(".")[0]
     sys.meta_path.insert(0, _Finder(f"totonoe_core.text.reading.{reader}", conditions))
     with (
         common.Report("judge_conditions", options.seed, options.out) as report,

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import islice
 
+from totonoe_core.text.reading.model import Span
 from totonoe_core.text.reading.read import READ_CHARS_MAX
 
-Span = tuple[int, int]
 Exchange = tuple[tuple[Span, Span], tuple[Span, Span]]
 # Scripts without spaces: each character by itself.
 _TOKENS = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]|[^\W\u3040-\u30ff\u3400-\u9fff]+")
@@ -28,10 +29,12 @@ def exchanged(own: str, other: str) -> Exchange | None:
     """
     if max(len(own), len(other)) > READ_CHARS_MAX:
         return None
-    mine, theirs = _TOKENS.finditer(own), _TOKENS.finditer(other)
-    at, there_at = [one.span() for one in mine], [one.span() for one in theirs]
-    here, there = _words(own, at), _words(other, there_at)
-    if len(here) != len(there) or here == there or sorted(here) != sorted(there):
+    # Most pairs end here.
+    here, there = _TOKENS.findall(own), _TOKENS.findall(other)
+    if len(here) != len(there):
+        return None
+    here, there = [word.casefold() for word in here], [word.casefold() for word in there]
+    if here == there or sorted(here) != sorted(there):
         return None
     first, last = 0, len(here)
     while here[first] == there[first]:
@@ -43,18 +46,16 @@ def exchanged(own: str, other: str) -> Exchange | None:
     if sizes is None:
         return None
     begin, end = sizes
-
-    def span(places: Sequence[Span], start: int, size: int) -> Span:
-        return places[start][0], places[start + size - 1][1]
-
     return (
-        (span(at, first, begin), span(there_at, first, end)),
-        (span(at, last - end, end), span(there_at, last - begin, begin)),
+        (_span(own, first, begin), _span(other, first, end)),
+        (_span(own, last - end, end), _span(other, last - begin, begin)),
     )
 
 
-def _words(text: str, places: Sequence[Span]) -> list[str]:
-    return [text[start:end].casefold() for start, end in places]
+def _span(text: str, first: int, size: int) -> Span:
+    """Return the span of some tokens of a text, by the number of the first."""
+    found = list(islice(_TOKENS.finditer(text), first, first + size))
+    return found[0].start(), found[-1].end()
 
 
 def _swapped(here: Sequence[str], there: Sequence[str], longest: int) -> tuple[int, int] | None:

@@ -23,10 +23,9 @@ from totonoe_core.domain.records import Evidence, Finding, Judgement, Verdict
 from totonoe_core.guard.sentences import sentences
 from totonoe_core.guard.traits import traits_of
 from totonoe_core.text.reading.language import common_language
-from totonoe_core.text.reading.model import FunctionKind, Piece, PieceType, Reading, Role
+from totonoe_core.text.reading.model import FunctionKind, Piece, PieceType, Reading, Role, Span
 from totonoe_core.text.reading.read import READ_CHARS_MAX
 
-Span = tuple[int, int]
 Places = tuple[tuple[Span, Span], ...]
 
 _VALUES = frozenset(

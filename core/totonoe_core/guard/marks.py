@@ -11,9 +11,7 @@ import unicodedata
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 
-from totonoe_core.text.reading.model import VALUES, Piece
-
-Span = tuple[int, int]
+from totonoe_core.text.reading.model import VALUES, Piece, Span
 
 # Operators, alone or in a row. `!` only as a negation, `#` only after a letter, `*` only between
 # words, a quotation mark only by itself. Not `-`, `/`, `|` and `&`, which also separate words.

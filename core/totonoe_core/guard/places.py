@@ -11,8 +11,8 @@ from itertools import pairwise
 
 from totonoe_core.domain.records import Evidence, Finding
 from totonoe_core.guard.alignment import Alignment, Pair
-from totonoe_core.guard.quoting import Side, Span
-from totonoe_core.text.reading.model import Piece, PieceType, Role
+from totonoe_core.guard.quoting import Side
+from totonoe_core.text.reading.model import Piece, PieceType, Role, Span
 
 _PLACED = frozenset(
     {

@@ -16,9 +16,8 @@ from totonoe_core.base import limits
 from totonoe_core.domain.records import SHARED, Evidence, Finding
 from totonoe_core.guard.marks import first_difference
 from totonoe_core.text.normalize import refusing_form, snippet
-from totonoe_core.text.reading.model import Piece
+from totonoe_core.text.reading.model import Piece, Span
 
-Span = tuple[int, int]
 _NOTHING: Span = (0, 0)
 # Findings about the place of a piece: its neighbours on both sides show the place.
 _PLACES = frozenset({Finding.ORDER, Finding.ROLE})
@@ -81,9 +80,8 @@ class Side:
 
     def to_verb_end(self, span: Span) -> Span:
         """Return a span that ends within a Japanese verb to the end of that: 待た of 待たずに."""
-        length = self.stretch[1] - self.stretch[0]
-        following = (piece.start for piece in self.pieces if piece.start >= span[1])
-        ending = _VERB_ENDING.match(self.words((0, min(following, default=length))), span[1])
+        before_next = self.words((0, _widened(span, self, 0)[1]))
+        ending = _VERB_ENDING.match(before_next, span[1])
         return span if ending is None or span == _NOTHING else (span[0], ending.end())
 
     def trimmed(self, span: Span) -> Span:
@@ -145,13 +143,9 @@ def quoted(
         widened = here == there != "" and one.finding not in SHARED
         if widened:
             spans = _told_apart(one.finding, one.own, one.other, own, other)
-            plain = _evidence(one.finding, spans, own, other)
+            plain = _apart(one.finding, spans, own, other)
         else:
-            mine, theirs = own.to_verb_end(one.own), other.to_verb_end(one.other)
-            plain = Evidence(
-                one.finding, own.place(mine), other.place(theirs),
-                own.quote(mine), other.quote(theirs), place(one),
-            )  # fmt: skip
+            plain = _evidence(one.finding, (one.own, one.other), own, other, place(one))
         both = plain.own, plain.other
         if both in shown or _repeats(plain, kept, widened):
             continue
@@ -164,9 +158,7 @@ def quoted(
 
 def _at_mark(one: Evidence, own: Side, other: Side) -> Evidence:
     """Return a difference of marks with the spans of the first ones that differ."""
-    lengths = (side.stretch[1] - side.stretch[0] for side in (own, other))
-    texts = (side.words((0, length)) for side, length in zip((own, other), lengths, strict=True))
-    spans = first_difference(*texts)
+    spans = first_difference(*(side.text[slice(*side.stretch)] for side in (own, other)))
     return one if spans is None else Evidence(one.finding, *spans)
 
 
@@ -259,18 +251,19 @@ def _spaced(letter: str) -> bool:
     return letter.isalnum() and letter < _UNSPACED_FROM
 
 
-def _evidence(
-    finding: Finding, spans: tuple[Span, Span] | None, own: Side, other: Side
-) -> Evidence:
+def _apart(finding: Finding, spans: tuple[Span, Span] | None, own: Side, other: Side) -> Evidence:
+    """Return evidence of two spans that differ; without any, of where the texts first do."""
     if spans is None:
         return _first_difference(finding, own, other)
-    here, there = (
-        own.to_verb_end(own.trimmed(spans[0])),
-        other.to_verb_end(other.trimmed(spans[1])),
-    )
-    return Evidence(
-        finding, own.place(here), other.place(there), own.quote(here), other.quote(there)
-    )
+    return _evidence(finding, (own.trimmed(spans[0]), other.trimmed(spans[1])), own, other)
+
+
+def _evidence(
+    finding: Finding, spans: tuple[Span, Span], own: Side, other: Side, place: str = ""
+) -> Evidence:
+    here, there = own.to_verb_end(spans[0]), other.to_verb_end(spans[1])
+    quotations = own.quote(here), other.quote(there)
+    return Evidence(finding, own.place(here), other.place(there), *quotations, place)
 
 
 def _told_apart(

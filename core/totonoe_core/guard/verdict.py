@@ -324,11 +324,10 @@ def _compare_texts(
     # "Verses that praise teachers:" states nothing yet.
     asks = asks or own.rstrip().endswith(_COLONS) or other.rstrip().endswith(_COLONS)
     verdict, evidence, hard = found.verdict, tuple(found.evidence), is_hard(differing)
-    sides = _sides(rest, readings)
     changed = exchanged(rest.own_text, rest.other_text)
     probability, weighed = same_probability(seen), found.features
-    if changed and (verdict is not Verdict.DUPLICATE or _are_apart(changed, sides[0].pieces)):
-        evidence, hard = of_exchange(changed, evidence, *sides), True
+    if changed and (verdict is not Verdict.DUPLICATE or _are_apart(changed, readings)):
+        evidence, hard = of_exchange(changed, evidence, *_sides(rest, readings)), True
         if verdict is Verdict.DUPLICATE:
             verdict, weighed, probability = Verdict.RELATED, None, min(probability, EVEN_CHANCE)
     if mirrored:
@@ -338,9 +337,10 @@ def _compare_texts(
     return Comparison(judgement, weighed, differing, seen, found.whole_sentences, asks)
 
 
-def _are_apart(changed: Exchange, pieces: Sequence[Piece]) -> bool:
+def _are_apart(changed: Exchange, readings: Readings | None) -> bool:
     """Return whether more than a verb parts what changed places: no members of one list."""
     (first, _), (last, _) = changed
+    pieces = () if readings is None else readings.own.reading.pieces
     between = [one for one in pieces if first[1] <= one.start and one.end <= last[0]]
     return any(one.role != Role.PREDICATE for one in between)
 

@@ -9,6 +9,7 @@ name and a span.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TypeVar, dataclass_transform
@@ -53,6 +54,8 @@ class PieceType(StrEnum):
     """A quoted string; case is kept."""
 
 
+Span = tuple[int, int]
+"""Start and end in a text."""
 VALUES = frozenset(PieceType) - {PieceType.WORD, PieceType.NAME, PieceType.QUANTIFIER}
 """Types whose key is a value: two of one type with other keys are different, never near."""
 
@@ -193,3 +196,15 @@ class Reading:
     orders: bool = False
     certain: bool = True
     function_words: tuple[FunctionWord, ...] = ()
+
+
+_STATED, _ASKED = re.compile(r"[。.]\s*\Z"), re.compile("[?？]")
+
+
+def is_stated(text: str) -> bool:
+    """Return whether a text ends with a full stop and has no question mark.
+
+    English and Chinese then ask nothing ("What is missing is a test."); in Japanese and Korean a
+    question may end so.
+    """
+    return _STATED.search(text) is not None and _ASKED.search(text) is None

@@ -12,7 +12,7 @@ from totonoe_core.text.lexicon import Grammar
 
 
 class Kind(StrEnum):
-    """What a token is to the grammar."""
+    """Kinds of tokens by what they do in a sentence."""
 
     NOUN = "noun"
     PERSON = "person"

@@ -11,7 +11,6 @@ chinese          pieces of what carries content
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from functools import lru_cache
 
@@ -21,7 +20,7 @@ from totonoe_core.text.reading.chinese.function_words import function_words
 from totonoe_core.text.reading.chinese.grammar import KEPT, Kind, words
 from totonoe_core.text.reading.chinese.roles import assign
 from totonoe_core.text.reading.chinese.token import Token
-from totonoe_core.text.reading.model import Piece, Reading, Role
+from totonoe_core.text.reading.model import Piece, Reading, Role, is_stated
 
 _ORDERED = words("分别 依次 各自 先后 顺次")
 
@@ -29,8 +28,6 @@ _UNIVERSAL = words("所有 每 大家 人人 每次 总是 谁 什么 哪里 哪
 """都 beside one of these says no more: all."""
 
 _LIGHT_WEIGHT = 0.3
-# "怎么设的没人看过。": with a full stop at its end, and no question mark, a text asks nothing.
-_STATED, _ASKED = re.compile(r"[。.]\s*\Z"), re.compile("[?？]")
 
 
 def read(text: str) -> Reading:
@@ -50,7 +47,7 @@ def read(text: str) -> Reading:
     # "What I want to say is" breaks off: what it says is not there to be read.
     last = next((token for token in reversed(tokens) if token.kind is not Kind.BREAK), None)
     whole = last is None or last.kind is not Kind.COPULA or last.word != "是"
-    asks = assign(tokens) and (_STATED.search(text) is None or _ASKED.search(text) is not None)
+    asks = assign(tokens) and not is_stated(text)
     counted = function_words(tokens)
     key_of = lexicon("zh").key
     for token in tokens:

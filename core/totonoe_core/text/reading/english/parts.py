@@ -92,8 +92,6 @@ class Parse:
         while at < count:
             at = self._step(at, tokens[at].tag)
         self._end_sentence()
-        if count and tokens[-1].form == "." and all("?" not in token.form for token in tokens):
-            self.asks = False  # "What is missing is a test."
 
     def _begin(self) -> None:
         self._here = _Clause("main")

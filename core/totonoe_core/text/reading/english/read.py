@@ -19,7 +19,7 @@ from totonoe_core.text.reading.english.parts import Parse
 from totonoe_core.text.reading.english.tags import tagged
 from totonoe_core.text.reading.english.tokens import Token
 from totonoe_core.text.reading.english.words import keyed
-from totonoe_core.text.reading.model import Piece, PieceType, Reading, Role
+from totonoe_core.text.reading.model import Piece, PieceType, Reading, Role, is_stated
 from totonoe_core.text.reading.values.find import find_values
 
 _NOTHING: frozenset[str] = frozenset()
@@ -55,7 +55,8 @@ def read(text: str) -> Reading:
             pieces.append(_piece(at, token, keys, parse, shown, crowded))
     known = sum(1 for token in tokens if token.word is None or token.word.known)
     certain = bool(pieces) and known * 3 >= len(tokens)
-    return Reading("en", tuple(pieces), parse.asks, parse.orders, certain, function_words(parse))
+    asks = parse.asks and not is_stated(text)
+    return Reading("en", tuple(pieces), asks, parse.orders, certain, function_words(parse))
 
 
 def _key(token: Token) -> str:
