@@ -20,7 +20,7 @@ import typer
 from typer.testing import CliRunner
 
 import totonoe
-from support.daemons import free_port
+from support.daemons import free_ports
 from support.postgres import migrated
 from support.waits import wait_s, wait_until
 from totonoe.v1 import admin_service_pb2 as admin_pb
@@ -40,9 +40,9 @@ class Several:
 
     def __init__(self, directory: Path, **more: Any) -> None:
         self.url = migrated()
-        first = free_port()
-        self.shared, self.own = f"127.0.0.1:{free_port()}", (first, first + 1)
-        self.metrics = free_port()
+        # Each daemon has an address of its own and one of its metrics, both counted on from 1.
+        shared, *own, self.metrics, _ = free_ports(5)
+        self.shared, self.own = f"127.0.0.1:{shared}", tuple(own)
         settings = {
             "store": self.url,
             "daemons": 2,
@@ -50,7 +50,7 @@ class Several:
             "daemon_silent_s": 15,
             "embedder": "hashing",
             "judge": "none",
-            "address": f"{self.shared},127.0.0.1:{first}-{first + 1}",
+            "address": f"{self.shared},127.0.0.1:{self.own[0]}-{self.own[1]}",
             "metrics_address": str(self.metrics),
             "log_format": "json",
             **more,

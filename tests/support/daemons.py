@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 import signal
 import socket
 import subprocess
@@ -16,12 +17,33 @@ from typing import IO
 import totonoe
 from support.waits import wait_s
 
+PORTS = range(20_000, 32_000)
+"""Below those that Linux, macOS and Windows give to outgoing calls and to port 0: no other test's
+call can take one between the choice and the daemon's start."""
+
+
+def free_ports(count: int) -> range:
+    """That many loopback ports in a row which were free a moment ago."""
+    for _ in range(100):
+        first = random.choice(PORTS)
+        ports = range(first, first + count)
+        if all(_is_free(port) for port in ports):
+            return ports
+    raise OSError(f"found no {count} free ports in a row in {PORTS}")
+
 
 def free_port() -> int:
     """A loopback port that was free a moment ago."""
+    return free_ports(1)[0]
+
+
+def _is_free(port: int) -> bool:
     with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError:
+            return False
+    return True
 
 
 class DaemonProcess:
