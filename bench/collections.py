@@ -37,7 +37,7 @@ def create(data_dir: Path, count: int) -> dict[str, Any]:
         engine.create_collection(new, "", agent_id="bench").result()
     wall_s, cpu_s = time.perf_counter() - begin_s, time.process_time() - begin_cpu_s
     engine.close(60.0)
-    used = sum(4096 * -(-one.stat().st_size // 4096) for one in data_dir.rglob("*.db"))
+    used = sum(4096 * -(-path.stat().st_size // 4096) for path in data_dir.rglob("*.db"))
     return {
         "wall_s": wall_s,
         "wall_ms_per_op": wall_s / count * 1e3,

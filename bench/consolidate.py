@@ -98,11 +98,11 @@ def consolidate(engine: EmbeddedEngine, agent: str = "bench", **asked: Any) -> R
     done: Any = None
     run = engine.consolidate("default", "", query).result(WAIT_S)
     while messages := run.read().result(WAIT_S):
-        for one in messages:
-            if first_s is None and isinstance(one.told, MergeCandidate):
+        for message in messages:
+            if first_s is None and isinstance(message.told, MergeCandidate):
                 first_s = time.perf_counter() - wall_begin_s
                 first_cpu_s = time.process_time() - cpu_begin_s
-            done = one.told
+            done = message.told
     run.leave()
     assert isinstance(done, Consolidated)
     return {
@@ -143,7 +143,7 @@ def _together(engine: EmbeddedEngine, kept: Sequence[int]) -> int:
             )
             for at, most in enumerate(kept)
         ]
-        return sum(int(one.result()["found"]) for one in asked)
+        return sum(int(future.result()["found"]) for future in asked)
 
 
 def _numpy(vectors: material.Vectors) -> int:
@@ -199,9 +199,9 @@ def writer_rows(
                     pool.submit(_remember, engine, written[number::agents], limit_s)
                     for number in range(agents)
                 ]
-                latencies_s = [one for part in writing for one in part.result()]
+                latencies_s = [value for part in writing for value in part.result()]
                 stop.set()
-                runs = sum(one.result() for one in looking)
+                runs = sum(future.result() for future in looking)
             yield {
                 "method": "totonoe",
                 "agents": agents,
@@ -255,11 +255,11 @@ def main() -> None:
             space = material.Space(arguments.seed, arguments.dimension)
             sentences = material.texts(generator, stored)
             items = list(material.items(generator, sentences, space, DOUBLE_SHARE))
-            vectors = np.stack([np.frombuffer(one.vector, np.float32) for one in items])
+            vectors = np.stack([np.frombuffer(item.vector, np.float32) for item in items])
             said = {"n": stored, "dimension": arguments.dimension, "texts": "synthetic"}
             with tempfile.TemporaryDirectory(prefix="totonoe-bench-") as folder:
                 path = Path(folder)
-                write(path, [one.text for one in items], vectors, time.time_ns() // 1000)
+                write(path, [item.text for item in items], vectors, time.time_ns() // 1000)
                 engine = EmbeddedEngine(SqliteStore(path), embedding=None)
                 try:
                     engine.get_collection("default").result(WAIT_S)

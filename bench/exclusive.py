@@ -30,8 +30,8 @@ def pairs(group: dict[str, Any]) -> Iterator[tuple[str, str, bool]]:
     """Yield a new text, a memory, and whether they exclude each other."""
     first, *others = group["same"]
     yield from ((text, first, False) for text in others)
-    for one in group["different"]:
-        yield from ((one["text"], memory, one["relation"] == "x") for memory in group["same"])
+    for other in group["different"]:
+        yield from ((other["text"], memory, other["relation"] == "x") for memory in group["same"])
 
 
 def main() -> None:

@@ -109,7 +109,7 @@ def settle(daemon: Daemon, client: totonoe.Client, collection: str) -> None:
     deadline_s = time.perf_counter() + IDLE_LIMIT_S
     while time.perf_counter() < deadline_s:
         # The graph is built after the prefix.
-        found = next(one for one in daemon.idle().collections if one.name == collection)
+        found = next(stats for stats in daemon.idle().collections if stats.name == collection)
         count = found.active_count
         if count < FROM_COUNT or found.hnsw_count >= GRAPH_SHARE * count:
             return

@@ -102,7 +102,9 @@ def push(orders: list[dict[str, Any]], worker: str = "bench.pushing") -> dict[st
     """Carries out orders at once; rate, latencies and outcomes over all workers."""
     with Crew(worker, orders) as crew:
         answers = crew.run()
-    wall_s = max(one["end_s"] for one in answers) - min(one["begin_s"] for one in answers)
+    wall_s = max(answer["end_s"] for answer in answers) - min(
+        answer["begin_s"] for answer in answers
+    )
     outcomes: dict[str, int] = {}
     for answer in answers:
         for name, count in answer["outcomes"].items():
@@ -258,7 +260,7 @@ def measure_daemon(daemon: Daemon, work: Work, collection: str, turn: int) -> di
     row = push(orders)
     with daemon.client() as client:
         after = client.stats()
-    stored = next(one for one in after.collections if one.name == collection)
+    stored = next(stats for stats in after.collections if stats.name == collection)
     ms = 1e3 / row["ops"]
     return row | {
         "active_after": stored.active_count,

@@ -136,7 +136,7 @@ def merges(bench: Bench, ids: list[str], repeats: int) -> None:
             )
         ),
     )
-    expect(all(one.merged for one in made), "not merged")
+    expect(all(item.merged for item in made), "not merged")
     undone = bench.measure(
         "Undo of a Merge",
         MERGED,
@@ -150,7 +150,7 @@ def merges(bench: Bench, ids: list[str], repeats: int) -> None:
             )
         ),
     )
-    expect(all(one.undone for one in undone), "not undone")
+    expect(all(item.undone for item in undone), "not undone")
 
 
 def reads(bench: Bench, ids: list[str], seed: int, repeats: int) -> None:
@@ -272,7 +272,7 @@ def purges(bench: Bench, ids: list[str], repeats: int) -> None:
     answers = bench.measure("Purge", 1, repeats, lambda number: purge([ids[number]]))
     rest = ids[repeats:]
     answers += bench.measure("Purge", len(rest), 1, lambda _: purge(rest))
-    expect(sum(len(one.purged_ids) for one in answers) == len(ids), "not all were purged")
+    expect(sum(len(answer.purged_ids) for answer in answers) == len(ids), "not all were purged")
 
 
 def run(options: argparse.Namespace) -> None:

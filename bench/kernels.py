@@ -64,7 +64,7 @@ def jaccard_rows(sentences: list[str], limit_s: float) -> Iterator[Row]:
     lexicon.catch_up(view)
     mask = np.ones(view.count, np.bool_)
     sets = [view.tokens(slot) for slot in range(view.count)]
-    values, sizes = np.concatenate(sets), np.array([len(one) for one in sets])
+    values, sizes = np.concatenate(sets), np.array([len(array) for array in sets])
     ends = np.cumsum(sizes)
     counts: list[int] = []
     for above in kernels_joins.JACCARD_ABOVE:

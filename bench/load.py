@@ -49,7 +49,9 @@ def run(options: argparse.Namespace) -> None:
             answers = crew.run()
             with daemon.client() as client:
                 after = client.stats()
-        wall_s = max(one["end_s"] for one in answers) - min(one["begin_s"] for one in answers)
+        wall_s = max(answer["end_s"] for answer in answers) - min(
+            answer["begin_s"] for answer in answers
+        )
         said = {
             "n": options.stored,
             "agents": options.agents,
@@ -63,7 +65,7 @@ def run(options: argparse.Namespace) -> None:
                 errors[reason] = errors.get(reason, 0) + count
         every: list[float] = []
         for call in SHARES:
-            latencies_s = [value for one in answers for value in one["latencies_s"][call]]
+            latencies_s = [value for answer in answers for value in answer["latencies_s"][call]]
             every += latencies_s
             failed = {
                 reason.partition(": ")[2]: count
@@ -89,7 +91,7 @@ def run(options: argparse.Namespace) -> None:
             embedder_cpu_ms_per_op=embedder_cpu_s / max(1, len(every)) * 1e3,
             rss_before_bytes=before.rss_bytes,
             rss_after_bytes=after.rss_bytes,
-            active_after=sum(one.active_count for one in after.collections),
+            active_after=sum(stats.active_count for stats in after.collections),
         )
 
 

@@ -66,8 +66,8 @@ def measure(
     """Add a row for each kind of edit."""
     judged = judge_all(list(edited(language, texts)), PRESETS[Preset.STANDARD], rig, lambda _: None)
     for kind in KINDS[language]:
-        group = [one for one in judged if one.pair.kind == kind]
-        refused = [one for one in group if one.refused]
+        group = [pair for pair in judged if pair.pair.kind == kind]
+        refused = [pair for pair in group if pair.refused]
         report.add(
             language=language,
             texts=source,
@@ -78,8 +78,8 @@ def measure(
             refused_share=len(refused) / len(group) if group else None,
         )
         if show:
-            for one in refused:
-                print(f"  - {one.pair.a}\n    {one.pair.b}")
+            for pair in refused:
+                print(f"  - {pair.pair.a}\n    {pair.pair.b}")
 
 
 def main() -> None:

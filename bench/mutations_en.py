@@ -26,7 +26,7 @@ def _replaced(table: str, unless: str = "$^") -> Edit:
         else:
             one, other = (side.strip() for side in line.split(">"))
             pairs.append((one, other))
-    patterns = [(re.compile(rf"\b{one}\b", re.I), other) for one, other in pairs]
+    patterns = [(re.compile(rf"\b{pair}\b", re.I), other) for pair, other in pairs]
 
     def edit(text: str) -> Iterator[str]:
         for pattern, other in patterns:

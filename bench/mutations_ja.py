@@ -28,7 +28,7 @@ def _replaced(table: str) -> Edit:
         else:
             one, other = (side.strip() for side in line.split(" > "))
             pairs.append((one, other))
-    patterns = [(re.compile(one), other) for one, other in pairs]
+    patterns = [(re.compile(pair), other) for pair, other in pairs]
 
     def edit(text: str) -> Iterator[str]:
         if not re.search("[ぁ-ん]", text):

@@ -92,7 +92,7 @@ def together(work: Sequence[Any]) -> float:
         gate.wait()
         one()
 
-    threads = [threading.Thread(target=begin, args=(one,)) for one in work]
+    threads = [threading.Thread(target=begin, args=(item,)) for item in work]
     for thread in threads:
         thread.start()
     gate.wait()

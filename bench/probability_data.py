@@ -125,7 +125,7 @@ def probe_examples() -> list[Example]:
 
 def public_pairs(directory: Path, names: Iterable[str]) -> list[Example]:
     """Return the labelled pairs of public files."""
-    return [one for name in names for one in _of_file(directory / f"{name}.jsonl.gz", name)]
+    return [example for name in names for example in _of_file(directory / f"{name}.jsonl.gz", name)]
 
 
 def _of_file(path: Path, source: str) -> list[Example]:
@@ -148,32 +148,32 @@ def edited(examples: Sequence[Example]) -> Iterator[Example]:
 
     Of the edits that fit an example, _EDITS_MAX are taken, by a hash of their kinds.
     """
-    for one in examples:
-        edits = KINDS.get(one.language, {})
-        by_hash = sorted(edits, key=lambda kind: _digest(f"{one.id} {kind}"))
-        changed = ((kind, text) for kind in by_hash for text in islice(edits[kind](one.b), 1))
+    for example in examples:
+        edits = KINDS.get(example.language, {})
+        by_hash = sorted(edits, key=lambda kind: _digest(f"{example.id} {kind}"))
+        changed = ((kind, text) for kind in by_hash for text in islice(edits[kind](example.b), 1))
         for kind, text in islice(
-            ((kind, text) for kind, text in changed if text != one.b), _EDITS_MAX
+            ((kind, text) for kind, text in changed if text != example.b), _EDITS_MAX
         ):
-            made = replace(one, id=f"{one.id}/{kind}", kind=kind, same=False)
-            yield replace(made, source="made_edit", a=one.b, b=text)
-            if one.same:
+            made = replace(example, id=f"{example.id}/{kind}", kind=kind, same=False)
+            yield replace(made, source="made_edit", a=example.b, b=text)
+            if example.same:
                 yield replace(made, source="made_edit_reworded", b=text)
 
 
 def longer(examples: Sequence[Example]) -> Iterator[Example]:
     """Yield pairs with a sentence of another pair on one side, and on both sides."""
     by_language: defaultdict[str, list[Example]] = defaultdict(list)
-    for one in examples:
-        by_language[one.language].append(one)
+    for example in examples:
+        by_language[example.language].append(example)
     for language, group in by_language.items():
         gap = " " if language == "en" else ""
-        for number, one in enumerate(group):
+        for number, example in enumerate(group):
             more = group[(number * 7 + 13) % len(group)].a
-            if language not in LANGUAGES or more in (one.a, one.b):
+            if language not in LANGUAGES or more in (example.a, example.b):
                 continue
-            a, b = _ended(one.a, language), _ended(one.b, language)
-            made = replace(one, id=f"{one.id}/longer", source="made_longer", kind="longer")
+            a, b = _ended(example.a, language), _ended(example.b, language)
+            made = replace(example, id=f"{example.id}/longer", source="made_longer", kind="longer")
             if number % 3 == 0:
                 yield replace(made, a=a + gap + more, b=b + gap + more)
             elif number % 3 == 1:
@@ -191,9 +191,9 @@ def _ended(text: str, language: str) -> str:
 def neighbours(examples: Sequence[Example], vectors: Vectors) -> Iterator[Example]:
     """Yield different pairs made of near texts of two topics, or of two groups of the probe set."""
     owner: dict[str, Example] = {}
-    for one in examples:
-        owner.setdefault(one.a, one)
-        owner.setdefault(one.b, one)
+    for example in examples:
+        owner.setdefault(example.a, example)
+        owner.setdefault(example.b, example)
     texts = list(owner)
     matrix = np.array([vectors[text] for text in texts])
     for number, text in enumerate(texts):
@@ -242,9 +242,9 @@ def _digest(text: str) -> str:
 
 def measured(examples: Sequence[Example], vectors: Vectors, model: ModelIdentity) -> list[Measured]:
     """Compare each pair as the guard does."""
-    vectors.add(text for one in examples for text in (one.a, one.b))
+    vectors.add(text for example in examples for text in (example.a, example.b))
     weights = weights_for(None, model)
-    return [_measured(one, vectors, weights) for one in examples]
+    return [_measured(example, vectors, weights) for example in examples]
 
 
 def _measured(one: Example, vectors: Vectors, weights: Weights) -> Measured:

@@ -147,7 +147,7 @@ def logistic(odds: Float64) -> Float64:
 
 def language_of(pair: Measured) -> str:
     """Return en, ja or zh as the features say; "" for any other."""
-    return next((one for one in ("en", "ja", "zh") if pair.seen[NAMES.index(one)] == 1.0), "")
+    return next((text for text in ("en", "ja", "zh") if pair.seen[NAMES.index(text)] == 1.0), "")
 
 
 def weight_of(pair: Measured) -> float:
@@ -213,7 +213,7 @@ def fitted(pairs: Sequence[Measured], streams: dict[str, list[Nominated]], view:
     slope = slope_of(out_of_fold(pairs, view), *labels(pairs))
     offsets = {}
     for language in ("en", "ja", "zh"):
-        stream = [one.measured for one in streams[f"stream_{language}"] if one.counts]
+        stream = [pair.measured for pair in streams[f"stream_{language}"] if pair.counts]
         odds, (same, _) = slope * view.sums(trees, stream), labels(stream)
         offsets[language] = offset_of(odds, float(same.mean()))
     offsets[""] = float(np.mean(list(offsets.values())))
@@ -263,7 +263,7 @@ def by_language(
     yield "", list(pairs), p
     languages = [pair.example.language for pair in pairs]
     for language in dict.fromkeys(languages):
-        chosen = np.array([one == language for one in languages])
+        chosen = np.array([text == language for text in languages])
         yield language, [pair for pair in pairs if pair.example.language == language], p[chosen]
 
 
@@ -284,19 +284,19 @@ def questions(count: int, pairs: Sequence[Nominated], p: Float64, likely_from: f
     An item that an earlier one refuses is not saved. An item asks once, about the likeliest.
     """
     of_item: defaultdict[int, list[tuple[float, Nominated]]] = defaultdict(list)
-    for one, probability in zip(pairs, p, strict=True):
-        of_item[one.item].append((float(probability), one))
+    for judged, probability in zip(pairs, p, strict=True):
+        of_item[judged.item].append((float(probability), judged))
     refused: set[int] = set()
     worths: list[str] = []
     lost = restated = 0
     for item in sorted(of_item):
-        beside = [(at, one) for at, one in of_item[item] if one.earlier not in refused]
-        certain = [one for at, one in beside if one.measured.refused and at >= likely_from]
+        beside = [(at, judged) for at, judged in of_item[item] if judged.earlier not in refused]
+        certain = [judged for at, judged in beside if judged.measured.refused and at >= likely_from]
         if certain:
             refused.add(item)
             lost += certain[0].worth == "lookalike"
             continue
-        restated += any(one.worth == "same" for _, one in beside)
+        restated += any(judged.worth == "same" for _, judged in beside)
         likely = [pair for pair in beside if pair[0] >= likely_from and not pair[1].measured.hard]
         if likely:
             worths.append(max(likely, key=lambda pair: pair[0])[1].worth)
@@ -346,11 +346,11 @@ def figures(
             points = reliability(p, same)
             report.add(part="reliability", texts=name, cosine=cosine, points=points)
     for name, (count, stream) in streams.items():
-        scored = [one for one in stream if one.worth != "unscored"]
-        p = made.probabilities([one.measured for one in scored])
-        same = np.array([one.worth == "same" for one in scored])
+        scored = [pair for pair in stream if pair.worth != "unscored"]
+        p = made.probabilities([pair.measured for pair in scored])
+        same = np.array([pair.worth == "same" for pair in scored])
         report.add(part="reliability", texts=name, cosine=True, points=reliability(p, same))
-        p = made.probabilities([one.measured for one in stream])
+        p = made.probabilities([pair.measured for pair in stream])
         for likely_from in LIKELY_FROM:
             row = questions(count, stream, p, likely_from)
             report.add(part="stream", texts=name, **row)
@@ -376,7 +376,10 @@ def times(report: common.Report, pairs: Sequence[Measured], vectors: Vectors, ri
         data.measured([pair.example for pair in pairs], vectors, rig.model)
     rows = [computed(*given) for given in asked]
     for part, work in (
-        ("compare", lambda _: data.measured([one.example for one in pairs], vectors, rig.model)),
+        (
+            "compare",
+            lambda _: data.measured([measured.example for measured in pairs], vectors, rig.model),
+        ),
         ("features and trees", lambda _: [same_probability(computed(*given)) for given in asked]),
         ("trees", lambda _: [same_probability(row) for row in rows]),
     ):
@@ -411,11 +414,11 @@ def stored(fit: Fitted) -> dict[str, Any]:
         "offsets": {language: round(offset, 6) for language, offset in fit.offsets.items()},
         "roots": trees.roots,
         "feature": trees.feature,
-        "threshold": [float(f"{one:.6g}") for one in trees.threshold],
+        "threshold": [float(f"{value:.6g}") for value in trees.threshold],
         "left": trees.left,
         "right": trees.right,
         "missing_left": trees.missing_left,
-        "value": [float(f"{one:.6g}") for one in trees.value],
+        "value": [float(f"{value:.6g}") for value in trees.value],
     }
 
 
@@ -423,7 +426,7 @@ def examples(directory: Path, vectors: Vectors) -> list[data.Example]:
     """Return everything that is fitted on."""
     agents, probe = data.agent_pairs(directory, kept_aside=False), data.probe_examples()
     own = [*agents, *probe]
-    vectors.add(text for one in own for text in (one.a, one.b))
+    vectors.add(text for example in own for text in (example.a, example.b))
     near = [*data.neighbours(agents, vectors), *data.neighbours(probe, vectors)]
     made = [*data.edited(own), *data.longer(own), *near]
     return [*own, *data.public_pairs(directory, SOURCES), *made]

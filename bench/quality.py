@@ -41,10 +41,10 @@ def pairs(report: common.Report, rig: Rig, source: str, path: Path, limit: int |
     policy = PRESETS[Preset.STANDARD]
     judged = judge_all(read_pairs(path, limit), policy, rig, ignore)
     head = {"texts": source, "embedder": rig.model.name, "policy": Preset.STANDARD.value}
-    counted = [one for one in judged if one.pair.counts]
-    kinds = sorted({one.pair.kind for one in judged} - {""})
+    counted = [pair for pair in judged if pair.pair.counts]
+    kinds = sorted({pair.pair.kind for pair in judged} - {""})
     groups = {"": counted} | {
-        kind: [one for one in judged if one.pair.kind == kind] for kind in kinds
+        kind: [pair for pair in judged if pair.pair.kind == kind] for kind in kinds
     }
     for kind, group in groups.items():
         report.add(part="pairs", kind=kind, **head, **figures(group))
@@ -53,9 +53,9 @@ def pairs(report: common.Report, rig: Rig, source: str, path: Path, limit: int |
 
 def curves(judged: Sequence[Judged], weights: Weights) -> dict[str, Any]:
     """Operating curves over the threshold, and the point that is in use."""
-    same = np.array([one.pair.label == 1 for one in judged], np.bool_)
-    p = probabilities_of([as_labelled(one, "") for one in judged], weights)
-    cosines = np.clip([one.cosine for one in judged], 0.0, 1.0)
+    same = np.array([pair.pair.label == 1 for pair in judged], np.bool_)
+    p = probabilities_of([as_labelled(pair, "") for pair in judged], weights)
+    cosines = np.clip([pair.cosine for pair in judged], 0.0, 1.0)
     chosen = point_at(p, same, weights.at_least)
     return {
         "verdict": _points(curve_of(p, same, weights.at_least)),

@@ -94,12 +94,12 @@ def floors_of(judged: Sequence[Judged], weights: Weights) -> dict[str, dict[str,
     classes: defaultdict[str, dict[str, int]] = defaultdict(
         lambda: {"found": 0, "merged": 0, "right": 0}
     )
-    for one in judged:
-        verdict = compare(one.pair.b, one.pair.a, one.cosine, weights).judgement.verdict
-        counts = classes[one.pair.kind]
+    for pair in judged:
+        verdict = compare(pair.pair.b, pair.pair.a, pair.cosine, weights).judgement.verdict
+        counts = classes[pair.pair.kind]
         if verdict is Verdict.DUPLICATE:
-            counts["found" if one.pair.label == 1 else "merged"] += 1
-        counts["right"] += verdict.value in one.pair.verdicts
+            counts["found" if pair.pair.label == 1 else "merged"] += 1
+        counts["right"] += verdict.value in pair.pair.verdicts
     return {name: classes[name] for name in sorted(classes)}
 
 
@@ -146,13 +146,13 @@ def main() -> None:
             for language, file in zip(LANGUAGES, probe_files(), strict=True)
         }
         rows = [
-            as_labelled(one, f"probe_{language}")
+            as_labelled(pair, f"probe_{language}")
             for language, judged in probe.items()
-            for one in judged
+            for pair in judged
         ]
         for name in SOURCES:
             path = options.directory / f"{name}.jsonl.gz"
-            rows += [as_labelled(one, name) for one in judged_pairs(rig, path)]
+            rows += [as_labelled(pair, name) for pair in judged_pairs(rig, path)]
     held_out(rows, options.budget)
     fitted = calibrated(rows, model, options.budget, None)
     pprint.pp(fitted.calibration)

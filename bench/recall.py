@@ -138,15 +138,17 @@ def stepwise() -> Iterator[dict[str, float]]:
                 stack.enter_context(patch.object(holder, name, at_once))
                 continue
             wrapped = timed(function, step)
-            for one in [holder, *sys.modules.values()]:
-                if vars(one).get(name) is function:
-                    stack.enter_context(patch.object(one, name, wrapped))
+            for item in [holder, *sys.modules.values()]:
+                if vars(item).get(name) is function:
+                    stack.enter_context(patch.object(item, name, wrapped))
         yield spent
 
 
 def steps(data_dir: Path, seed: int, mode: str, n: int) -> dict[str, Any]:
     """CPU of each step of a Recall, microseconds, on a data directory that no daemon uses."""
-    sent = [one.SerializeToString() for one in requests(seed, 0, COLLECTION, mode, DIMENSION)]
+    sent = [
+        request.SerializeToString() for request in requests(seed, 0, COLLECTION, mode, DIMENSION)
+    ]
     sent = sent[:REPEATS]
     engine = EmbeddedEngine(SqliteStore(data_dir), embedding=None)
     try:

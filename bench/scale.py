@@ -159,7 +159,7 @@ class Scale:
                 snapshot = client.create_snapshot(timeout_s=self._options.limit_s).snapshot
                 wall_s = time.perf_counter() - begin_s
                 done.set()
-                written = [one for part in writing for one in part.result()]
+                written = [value for part in writing for value in part.result()]
             self.add(
                 "snapshot",
                 callers=callers,
@@ -191,7 +191,7 @@ class Scale:
 
 def stored(stats: totonoe.Stats) -> Any:
     """Figures of the collection."""
-    return next(one for one in stats.collections if one.name == COLLECTION)
+    return next(collection for collection in stats.collections if collection.name == COLLECTION)
 
 
 def _timed(call: Callable[[str, bytes], None], text: str, vector: bytes) -> float:

@@ -66,7 +66,10 @@ def is_read(pair: Measured, vectors: Vectors) -> bool:
 def probabilities(pairs: Sequence[Measured]) -> Float64:
     """Return the shipped probability of each pair; 1 for equal words, 0 for a hard difference."""
     return np.array(
-        [1.0 if one.equal else 0.0 if one.hard else same_probability(one.seen) for one in pairs]
+        [
+            1.0 if measured.equal else 0.0 if measured.hard else same_probability(measured.seen)
+            for measured in pairs
+        ]
     )
 
 
@@ -75,8 +78,8 @@ def figures(
 ) -> None:
     """Add the rows of a set, all languages first."""
     p = probabilities(pairs)
-    same = np.array([one.example.same for one in pairs])
-    languages = np.array([one.example.language for one in pairs])
+    same = np.array([measured.example.same for measured in pairs])
+    languages = np.array([measured.example.language for measured in pairs])
     for language in ("", *dict.fromkeys(languages.tolist())):
         inside = languages == language if language else np.ones(len(pairs), bool)
         one, other = inside & same, inside & ~same
@@ -115,11 +118,11 @@ def main() -> None:
         vectors = Vectors(rig, options.cache / "vectors.npz")
         both: list[tuple[str, list[Example]]] = [
             ("agent pairs kept aside", data.agent_pairs(HERE / "pairs", kept_aside=True)),
-            ("groups kept aside", grouped([one for one in groups() if one.aside])),
+            ("groups kept aside", grouped([group for group in groups() if group.aside])),
         ]
         for name, examples in both:
             pairs = data.measured(examples, vectors, rig.model)
-            read = np.array([is_read(one, vectors) for one in pairs])
+            read = np.array([is_read(measured, vectors) for measured in pairs])
             figures(report, name, pairs, read)
 
 

@@ -102,7 +102,7 @@ def start(
 
 
 def _of(stats: totonoe.Stats, collection: str) -> CollectionStats:
-    return next(one for one in stats.collections if one.name == collection)
+    return next(item for item in stats.collections if item.name == collection)
 
 
 def grown(row: dict[str, Any], empty: totonoe.Stats) -> dict[str, Any]:
@@ -188,7 +188,7 @@ def fill(
 
 def filled(before: totonoe.Stats, after: totonoe.Stats, fill_s: float) -> dict[str, Any]:
     """What filling did to a daemon that ran without a break, background work included."""
-    stored = next(one for one in after.collections if one.name == COLLECTION)
+    stored = next(stats for stats in after.collections if stats.name == COLLECTION)
     count = max(1, stored.active_count)
     return {
         "n": stored.active_count,

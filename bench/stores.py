@@ -206,8 +206,8 @@ class Bench:
             )
             for item in drawn(self._options.seed + 2, self._options.ops, DIMENSION)
         ]
-        for one in saved:
-            one.result(WAIT_S)
+        for future in saved:
+            future.result(WAIT_S)
         other.close(WAIT_S)
         server_s, spent, waited = self._server.cpu_s(), [], []
         for state in behind:

@@ -37,7 +37,7 @@ def recall(talk: Talk, runtime: Runtime[User]) -> Talk:
     assert runtime.store is not None
     found = runtime.store.search(namespace(runtime), query=talk["said"], limit=3)
     # Items that do not fit the query follow with a low score, as from other stores.
-    return {"reminded": [one.value["text"] for one in found if (one.score or 0) > 0.3]}
+    return {"reminded": [item.value["text"] for item in found if (item.score or 0) > 0.3]}
 
 
 def respond(talk: Talk) -> Talk:

@@ -72,8 +72,8 @@ class Switch:
 
 def _patched(*patches: object) -> ExitStack:
     stack = ExitStack()
-    for one in patches:
-        stack.enter_context(one)  # type: ignore[arg-type]
+    for patch in patches:
+        stack.enter_context(patch)  # type: ignore[arg-type]
     return stack
 
 
@@ -101,7 +101,7 @@ def _unnamed(*findings: Finding) -> Callable[[], ExitStack]:
     plain = verdict.differences
 
     def differences(*given: object) -> Iterator[Evidence]:
-        return (one for one in plain(*given) if one.finding not in findings)  # type: ignore[arg-type]
+        return (line for line in plain(*given) if line.finding not in findings)  # type: ignore[arg-type]
 
     return lambda: _patched(mock.patch.object(verdict, "differences", differences))
 
@@ -228,7 +228,7 @@ class Sets:
 
     def all_pairs(self) -> list[Measured]:
         """Return the measured pairs in one row."""
-        nominated = [one.measured for _, stream in self.streams.values() for one in stream]
+        nominated = [pair.measured for _, stream in self.streams.values() for pair in stream]
         return [*self.fitted, *self.published, *nominated]
 
 
@@ -242,12 +242,12 @@ class Bench:
         every = groups(HERE / "groups")
         learned = ("agent_", "probe_")
         labelled = [
-            one
-            for one in fit.examples(pairs, vectors)
-            if not one.source.startswith(learned) and not _left_out(one)
+            example
+            for example in fit.examples(pairs, vectors)
+            if not example.source.startswith(learned) and not _left_out(example)
         ]
-        tuning = grouped([one for one in every if one.for_tuning])
-        published = grouped([one for one in every if one.published])
+        tuning = grouped([group for group in every if group.for_tuning])
+        published = grouped([group for group in every if group.published])
         agents = data.agent_pairs(HERE / "pairs", kept_aside=True)
         forget()
         self.whole = Sets(
@@ -267,14 +267,14 @@ class Bench:
         def again(pairs: Sequence[Measured]) -> list[Measured]:
             touched = [
                 not switch.languages
-                or common_language(one.example.a, one.example.b) in switch.languages
-                for one in pairs
+                or common_language(measured.example.a, measured.example.b) in switch.languages
+                for measured in pairs
             ]
-            chosen = [one.example for one in compress(pairs, touched)]
+            chosen = [measured.example for measured in compress(pairs, touched)]
             found = iter(data.measured(chosen, self._vectors, self._model))
             return [
-                next(found) if is_touched else one
-                for one, is_touched in zip(pairs, touched, strict=True)
+                next(found) if is_touched else measured
+                for measured, is_touched in zip(pairs, touched, strict=True)
             ]
 
         whole = self.whole
@@ -286,9 +286,9 @@ class Bench:
                     name: (
                         count,
                         [
-                            replace(one, measured=measured)
-                            for one, measured in zip(
-                                stream, again([one.measured for one in stream]), strict=True
+                            replace(pair, measured=measured)
+                            for pair, measured in zip(
+                                stream, again([pair.measured for pair in stream]), strict=True
                             )
                         ],
                     )
@@ -299,15 +299,15 @@ class Bench:
     def with_opinions(self, pairs: Sequence[Measured]) -> list[Measured]:
         """Return all pairs; those that are open with what the judge says of them."""
         heard = judged(pairs, self._opinions, self._opinions.manifest)
-        of_example = {id(one.example): one for one in heard}
-        return [of_example.get(id(one.example), one) for one in pairs]
+        of_example = {id(measured.example): measured for measured in heard}
+        return [of_example.get(id(measured.example), measured) for measured in pairs]
 
     def row(self, switch: Switch) -> common.Row:
         """Return the figures without a part."""
         sets = self.sets(switch)
         columns = [NAMES.index(name) for name in switch.without]
         guard, both = _view(fit.WITH_COSINE, columns), _view(WITH_JUDGE, columns)
-        fitted = [one for one in sets.fitted if not one.equal]
+        fitted = [measured for measured in sets.fitted if not measured.equal]
         open_ones = judged(fitted, self._opinions, self._opinions.manifest)
         alone, together = guard.fit(fitted), both.fit(open_ones)
         published = self.with_opinions(sets.published)
@@ -325,17 +325,17 @@ class Bench:
         self, name: str, count: int, stream: list[Nominated],
         both: fit.View, together: boosting.Trees, alone: boosting.Trees, guard: fit.View,
     ) -> common.Row:  # fmt: skip
-        measured = self.with_opinions([one.measured for one in stream])
-        heard = [replace(one, measured=said) for one, said in zip(stream, measured, strict=True)]
+        measured = self.with_opinions([pair.measured for pair in stream])
+        heard = [replace(pair, measured=said) for pair, said in zip(stream, measured, strict=True)]
         odds = _odds(measured, both, together, alone, guard)
-        scored = np.array([one.counts for one in heard])
-        same = np.array([one.worth == "same" for one in heard])
+        scored = np.array([pair.counts for pair in heard])
+        same = np.array([pair.worth == "same" for pair in heard])
         offset = fit.offset_of(odds[scored], float(same[scored].mean()))
         p = fit.logistic(odds + offset)
         asked = fit.questions(count, heard, p, _LIKELY)
-        refused = np.array([one.measured.refused and not one.measured.equal for one in heard])
-        certain = np.array([one.measured.judged[_SAME] >= 0.5 for one in heard]) & (p >= _CERTAIN)
-        hard = np.array([one.measured.hard for one in heard])
+        refused = np.array([pair.measured.refused and not pair.measured.equal for pair in heard])
+        certain = np.array([pair.measured.judged[_SAME] >= 0.5 for pair in heard]) & (p >= _CERTAIN)
+        hard = np.array([pair.measured.hard for pair in heard])
         likely = (p >= _LIKELY) & ~hard | refused
         short = name.removeprefix("stream_")
         return {
@@ -374,19 +374,19 @@ def _odds(
     """Return the log odds of each pair; those without an opinion are the guard's."""
     sums = view.sums(trees, pairs)
     if alone is not None and guard is not None:
-        unheard = np.array([bool(np.isnan(one.judged[0])) for one in pairs])
+        unheard = np.array([bool(np.isnan(measured.judged[0])) for measured in pairs])
         sums = np.where(unheard, guard.sums(alone, pairs), sums)
-    sums = np.where([one.hard for one in pairs], -_SURE, sums)
-    return np.where([one.equal or one.refused for one in pairs], _SURE, sums)
+    sums = np.where([measured.hard for measured in pairs], -_SURE, sums)
+    return np.where([measured.equal or measured.refused for measured in pairs], _SURE, sums)
 
 
 def _of_pairs(pairs: Sequence[Measured], before: Float64, after: Float64) -> common.Row:
-    same = np.array([one.example.same for one in pairs])
-    sources = np.array([one.example.source for one in pairs])
+    same = np.array([measured.example.same for measured in pairs])
+    sources = np.array([measured.example.source for measured in pairs])
     light = np.char.startswith(sources, "group_light")
     agents = np.char.startswith(sources, "agent_")
-    hard = np.array([one.hard for one in pairs])
-    refused = np.array([one.refused for one in pairs])
+    hard = np.array([measured.hard for measured in pairs])
+    refused = np.array([measured.refused for measured in pairs])
     found: common.Row = {}
     for texts, inside in (
         ("groups", ~agents), ("light", light), ("agents", agents), ("edits", light | agents),
@@ -408,11 +408,11 @@ def _changed(whole: Sets, sets: Sets) -> common.Row:
     both = list(zip(whole.all_pairs(), sets.all_pairs(), strict=True))
     return {
         "pairs": len(both),
-        "verdicts_changed": sum(one.verdict is not other.verdict for one, other in both),
-        "hard_lost": sum(one.hard and not other.hard for one, other in both),
-        "hard_gained": sum(other.hard and not one.hard for one, other in both),
-        "refused_lost": sum(one.refused and not other.refused for one, other in both),
-        "refused_gained": sum(other.refused and not one.refused for one, other in both),
+        "verdicts_changed": sum(measured.verdict is not other.verdict for measured, other in both),
+        "hard_lost": sum(measured.hard and not other.hard for measured, other in both),
+        "hard_gained": sum(other.hard and not measured.hard for measured, other in both),
+        "refused_lost": sum(measured.refused and not other.refused for measured, other in both),
+        "refused_gained": sum(other.refused and not measured.refused for measured, other in both),
     }
 
 

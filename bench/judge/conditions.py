@@ -83,7 +83,7 @@ class _Marked(ast.NodeTransformer):
 
     def _mark(self, node: ast.expr) -> ast.expr:
         if isinstance(node, ast.BoolOp):
-            node.values = [self._mark(one) for one in node.values]
+            node.values = [self._mark(value) for value in node.values]
             return node
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
             node.operand = self._mark(node.operand)
@@ -97,7 +97,9 @@ class _Marked(ast.NodeTransformer):
         )
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
-        node.decorator_list = [one for one in node.decorator_list if not isinstance(one, ast.Call)]
+        node.decorator_list = [
+            item for item in node.decorator_list if not isinstance(item, ast.Call)
+        ]
         return self._within(node)
 
     def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
@@ -124,7 +126,7 @@ class _Marked(ast.NodeTransformer):
     def visit_comprehension(self, node: ast.comprehension) -> ast.AST:
         self.generic_visit(node)
         if self._inside:
-            node.ifs = [self._mark(one) for one in node.ifs]
+            node.ifs = [self._mark(item) for item in node.ifs]
         return node
 
 
@@ -180,8 +182,8 @@ class Bench:
         if key not in self._readings:
             self._conditions.seen.clear()
             self._readings[key] = self._plain(text, language)
-            for one in self._conditions.seen:
-                self._texts_of[one].add(key)
+            for item in self._conditions.seen:
+                self._texts_of[item].add(key)
         self._pairs_of[key].add(self._pair)
         return self._readings[key]
 
@@ -216,7 +218,7 @@ class Bench:
             return {"error": type(error).__name__, "verdicts_changed": -1}  # it guards against that
         finally:
             signal.alarm(0)
-        self._changed = {text: one for text, one in again.items() if one != self._readings[text]}
+        self._changed = {text: key for text, key in again.items() if key != self._readings[text]}
         kinds: Counter[str] = Counter()
         places = set().union(*(self._pairs_of[text] for text in self._changed))
         changed = 0
@@ -240,14 +242,14 @@ def _read_by(bench: Bench) -> Iterator[None]:
 
 def labelled(directory: Path, language: str, vectors: Vectors) -> list[tuple[Example, float]]:
     """Return all labelled pairs of a language, each with its cosine."""
-    every = [one for one in groups(HERE / "groups") if one.for_tuning or one.published]
+    every = [group for group in groups(HERE / "groups") if group.for_tuning or group.published]
     found = [
-        one
-        for one in (*fit.examples(directory, vectors), *grouped(every))
-        if common_language(one.a, one.b) == language
+        example
+        for example in (*fit.examples(directory, vectors), *grouped(every))
+        if common_language(example.a, example.b) == language
     ]
-    vectors.add(text for one in found for text in (one.a, one.b))
-    return [(one, similarity64(vectors[one.a], vectors[one.b])) for one in found]
+    vectors.add(text for example in found for text in (example.a, example.b))
+    return [(example, similarity64(vectors[example.a], vectors[example.b])) for example in found]
 
 
 def _stopped(*_: object) -> None:
@@ -272,9 +274,11 @@ def main() -> None:
         pairs = labelled(options.pairs, options.language, vectors)[: options.limit]
         bench = Bench(pairs, weights_for(None, rig.model), conditions)
         found = (bench.row(number, options.texts) for number in range(len(conditions.known)))
-        rows = [one for one in found if one and 0 <= one["verdicts_changed"] <= options.most]
-        for one in sorted(rows, key=lambda row: min(row["true"], row["false"])):
-            report.add(language=options.language, pairs=len(pairs), **one)
+        rows = [
+            entry for entry in found if entry and 0 <= entry["verdicts_changed"] <= options.most
+        ]
+        for entry in sorted(rows, key=lambda row: min(row["true"], row["false"])):
+            report.add(language=options.language, pairs=len(pairs), **entry)
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:

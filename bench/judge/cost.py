@@ -60,15 +60,15 @@ def main() -> None:
         found = _run(opened, whole)
         times_s.append(time.process_time() - begun_s)
     alone = [
-        _run(opened, {name: one[at : at + 1] for name, one in whole.items()})
+        _run(opened, {name: array[at : at + 1] for name, array in whole.items()})
         for at in range(_BATCH)
     ]
     padded = {
-        name: np.pad(one, ((0, 0), (0, 24)), constant_values=_PADDING[name])
-        for name, one in whole.items()
+        name: np.pad(array, ((0, 0), (0, 24)), constant_values=_PADDING[name])
+        for name, array in whole.items()
     }
     row = {
-        "mb": sum(one.stat().st_size for one in model.iterdir()) / 1e6,
+        "mb": sum(path.stat().st_size for path in model.iterdir()) / 1e6,
         "session_s": session_s,
         "load_s": loaded_s,
         "memory_mb": _peak_mb() - before_mb,

@@ -114,8 +114,8 @@ def groups(directory: Path = HERE / "groups") -> list[Group]:
     for path in sorted(directory.glob("*.jsonl")):
         for row in rows(path):
             different = tuple(
-                (one["text"], _OF_LETTER.get(one.get("relation", "u"), UNKNOWN), one["kind"])
-                for one in row["different"]
+                (other["text"], _OF_LETTER.get(other.get("relation", "u"), UNKNOWN), other["kind"])
+                for other in row["different"]
             )
             found.append(Group(path.stem, row["lang"], row["topic"], tuple(row["same"]), different))
     return found
@@ -176,7 +176,7 @@ class Stream:
         while len(found) < count:
             found += self._of_group(self._next("group", self._learned))
         self._random.shuffle(found)
-        return [one.turned() if self._random.random() < 0.5 else one for one in found]
+        return [pair.turned() if self._random.random() < 0.5 else pair for pair in found]
 
     def _next(self, name: str, items: list[Any]) -> Any:
         if not self._queues.get(name):
@@ -192,7 +192,7 @@ class Stream:
         else:
             near = draw.choice(self._of_topic[group.language, group.topic])
             text = draw.choice([*group.same, *others])
-            other = draw.choice([*near.same, *(one for one, *_ in near.different)])
+            other = draw.choice([*near.same, *(wording for wording, *_ in near.different)])
         return Pair(text, other, float("nan"), UNKNOWN)
 
     def _of_group(self, group: Group) -> list[Pair]:

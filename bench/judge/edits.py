@@ -26,7 +26,9 @@ def edits(learned: Sequence[Group], seed: int = 0) -> dict[str, list[tuple[str, 
         for text in group.same:
             of_text = []
             for kind, edit in kinds.items():
-                changed = [one for one in list(edit(text))[:_OF_KIND] if one not in group.same]
+                changed = [
+                    wording for wording in list(edit(text))[:_OF_KIND] if wording not in group.same
+                ]
                 if changed:
                     of_text.append((kind, draw.choice(changed)))
             if of_text:
@@ -39,7 +41,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("out", type=Path)
     options = parser.parse_args()
-    found = edits([one for one in groups() if not one.aside])
+    found = edits([group for group in groups() if not group.aside])
     options.out.write_text(json.dumps(found, ensure_ascii=False), "utf-8")
     print(len(found), "texts,", sum(map(len, found.values())), "edits")
 

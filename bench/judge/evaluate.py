@@ -43,13 +43,13 @@ class Aside(NamedTuple):
 def kept_aside(groups: Sequence[Group], seed: int = 1) -> list[Aside]:
     """Return the pairs of groups, shuffled: at most 4 that say the same, and each look-alike."""
     found = []
-    for number, one in enumerate(groups):
-        tail = one.language, "same", one.file, number
-        texts = one.same
+    for number, group in enumerate(groups):
+        tail = group.language, "same", group.file, number
+        texts = group.same
         same = [(a, b) for i, a in enumerate(texts) for b in texts[i + 1 :]]
         found += [Aside(a, b, 1, 0, *tail) for a, b in same[:_POSITIVES]]
-        for i, (text, relation, kind) in enumerate(one.different):
-            where = one.language, kind, one.file, number
+        for i, (text, relation, kind) in enumerate(group.different):
+            where = group.language, kind, group.file, number
             found.append(Aside(texts[i % len(texts)], text, 0, relation, *where))
     random.Random(seed).shuffle(found)
     return found
@@ -80,11 +80,11 @@ def found_at(values: np.ndarray, same: np.ndarray, share: float) -> float:
 def twin_first(score: Score, groups_aside: Sequence[Group], seed: int = 1) -> float:
     """Return how often one true twin stands before five look-alikes, by the logit of *same*."""
     draw, asked, sizes = random.Random(seed), [], []
-    for one in groups_aside:
-        if len(one.different) < _LOOK_ALIKES:
+    for group in groups_aside:
+        if len(group.different) < _LOOK_ALIKES:
             continue
-        anchor, twin = draw.sample(one.same, 2)
-        others = draw.sample(one.different, _LOOK_ALIKES)
+        anchor, twin = draw.sample(group.same, 2)
+        others = draw.sample(group.different, _LOOK_ALIKES)
         asked += [(anchor, twin), *((anchor, text) for text, _, _ in others)]
         sizes.append(1 + _LOOK_ALIKES)
     logits = score(asked)[:, 0].reshape(len(sizes), 1 + _LOOK_ALIKES)
@@ -111,26 +111,26 @@ def figures(logits: np.ndarray, same: np.ndarray) -> dict[str, float]:
 
 def measured(score: Score, every: Sequence[Group]) -> dict[str, dict[str, float]]:
     """Return all figures of a judge on the groups and agents' pairs that nothing is fitted on."""
-    apart = [one for one in every if one.published]
+    apart = [group for group in every if group.published]
     pairs = kept_aside(apart)
-    out = score([(one.a, one.b) for one in pairs])
+    out = score([(pair.a, pair.b) for pair in pairs])
     logits = out[:, 0]
-    same = np.array([one.same == 1 for one in pairs])
-    relation = np.array([one.relation for one in pairs])
+    same = np.array([pair.same == 1 for pair in pairs])
+    relation = np.array([pair.relation for pair in pairs])
     table = {"all": figures(logits, same)}
-    of_language = np.array([one.language for one in pairs])
-    light = np.array([one.file.startswith("light") for one in pairs])
+    of_language = np.array([pair.language for pair in pairs])
+    light = np.array([pair.file.startswith("light") for pair in pairs])
     for name in sorted(set(of_language)):
         table[name] = figures(logits[of_language == name], same[of_language == name])
     table["light edits"] = figures(logits[light], same[light])
     agents = agent_pairs(HERE / "pairs")
     table["agents' pairs"] = figures(
-        score([(a, b) for a, b, _ in agents])[:, 0], np.array([one for _, _, one in agents])
+        score([(a, b) for a, b, _ in agents])[:, 0], np.array([agent for _, _, agent in agents])
     )
     table["exclusive, compatible"] = exclusive_found(out, relation)
     table["the twin first"] = {"share": twin_first(score, apart)}
     bound = np.sort(logits[~same])[::-1][int(0.05 * (~same).sum())]
-    kinds = np.array([one.kind for one in pairs])
+    kinds = np.array([pair.kind for pair in pairs])
     for kind in sorted(set(kinds) - {"same"}):
         of_kind = kinds == kind
         if of_kind.sum() >= 40:
@@ -161,7 +161,7 @@ def main() -> None:
 
     table = measured(loaded(options.weights, options.wheels), groups(options.groups))
     for name, row in table.items():
-        print(f"{name:24}", "  ".join(f"{key} {round(one, 3)}" for key, one in row.items()))
+        print(f"{name:24}", "  ".join(f"{key} {round(value, 3)}" for key, value in row.items()))
     if options.json:
         options.json.write_text(json.dumps(table, indent=1), "utf-8")
 

@@ -70,7 +70,7 @@ def main(given: Sequence[str] | None = None) -> None:
     row = {
         "pieces": len(network.rows),
         "layers": len(network.layers),
-        "mb": {one.name: one.stat().st_size / 1e6 for one in sorted(asked.out.iterdir())},
+        "mb": {path.name: path.stat().st_size / 1e6 for path in sorted(asked.out.iterdir())},
         "apart": differences(network, asked.out / "judge.onnx"),
     }
     print(json.dumps(row))

@@ -96,24 +96,26 @@ class Reader:
 
     def by_guard(self, pairs: list[tuple[str, str]]) -> NDArray[np.float64]:
         """Return the log odds of *same* by the guard without a judge."""
-        return self._scores(pairs, [_log_odds(one.before) for one in self.read(pairs)])
+        return self._scores(pairs, [_log_odds(reading.before) for reading in self.read(pairs)])
 
     def by_judge(self, pairs: list[tuple[str, str]]) -> NDArray[np.float64]:
         """Return the log odds of *same* by the judge alone."""
         said = [
-            -_SURE if one.opinion is None else logit(one.opinion.same) for one in self.read(pairs)
+            -_SURE if reading.opinion is None else logit(reading.opinion.same)
+            for reading in self.read(pairs)
         ]
         return self._scores(pairs, said)
 
     def by_both(self, pairs: list[tuple[str, str]]) -> NDArray[np.float64]:
         """Return the log odds of *same* by the guard with its judge."""
-        return self._scores(pairs, [_log_odds(one.after) for one in self.read(pairs)])
+        return self._scores(pairs, [_log_odds(reading.after) for reading in self.read(pairs)])
 
     def _scores(self, pairs: list[tuple[str, str]], odds: list[float]) -> NDArray[np.float64]:
         """Return float64[pair, 1 + relations], as `evaluate.Score` does."""
         even = (1.0 / 6.0,) * 6
         shares = [
-            even if one.opinion is None else one.opinion.relations for one in self.read(pairs)
+            even if reading.opinion is None else reading.opinion.relations
+            for reading in self.read(pairs)
         ]
         return np.column_stack([odds, np.log(np.maximum(shares, 1e-9))])
 
@@ -143,14 +145,14 @@ def outcome(judgement: Judgement) -> str:
 
 def outcomes(examples: Sequence[Example], reader: Reader) -> dict[str, dict[str, float | None]]:
     """Return shares of what becomes of pairs, without and with the judge."""
-    pairs = reader.read([(one.a, one.b) for one in examples])
-    same = np.array([one.same for one in examples])
+    pairs = reader.read([(example.a, example.b) for example in examples])
+    same = np.array([example.same for example in examples])
     found = {}
     for name, judgements in (
-        ("guard", [one.before for one in pairs]),
-        ("both", [one.after for one in pairs]),
+        ("guard", [reading.before for reading in pairs]),
+        ("both", [reading.after for reading in pairs]),
     ):
-        what = np.array([outcome(one) for one in judgements])
+        what = np.array([outcome(judgement) for judgement in judgements])
         row = {}
         for of, which in (("same", same), ("different", ~same)):
             for name_of in ("refused", "asked", "shown"):
@@ -173,12 +175,12 @@ def scored(report: common.Report, every: Sequence[Group], reader: Reader) -> Non
 
 def acted(report: common.Report, every: Sequence[Group], reader: Reader) -> None:
     """Add what the policy does with the groups, by language, and with the agents' pairs."""
-    of_groups = grouped([one for one in every if one.published])
+    of_groups = grouped([group for group in every if group.published])
     sets = {"groups": of_groups, "light edits": [], "agents' pairs": []}
-    for one in of_groups:
-        sets.setdefault(f"groups, {one.language}", []).append(one)
-        if one.source.startswith("group_light"):
-            sets["light edits"].append(one)
+    for example in of_groups:
+        sets.setdefault(f"groups, {example.language}", []).append(example)
+        if example.source.startswith("group_light"):
+            sets["light edits"].append(example)
     sets["agents' pairs"] = data.agent_pairs(HERE / "pairs", kept_aside=True)
     for texts, examples in sets.items():
         for by, row in outcomes(examples, reader).items():
@@ -188,17 +190,19 @@ def acted(report: common.Report, every: Sequence[Group], reader: Reader) -> None
 def edited(report: common.Report, every: Sequence[Group], reader: Reader) -> None:
     """Add the shares of edits that change the meaning and are refused, by kind."""
     texts = [
-        Example(*(f"{number} {at}", "", one.language, "", "", True), text, text)
-        for number, one in enumerate(every)
-        if one.published
-        for at, text in enumerate(one.same[:_EDITED])
+        Example(*(f"{number} {at}", "", group.language, "", "", True), text, text)
+        for number, group in enumerate(every)
+        if group.published
+        for at, text in enumerate(group.same[:_EDITED])
     ]
-    made = [one for one in data.edited(texts) if one.source == "made_edit"]
+    made = [example for example in data.edited(texts) if example.source == "made_edit"]
     refused: dict[tuple[str, str], list[tuple[bool, bool]]] = {}
-    for one, read in zip(made, reader.read([(one.a, one.b) for one in made]), strict=True):
+    for example, read in zip(
+        made, reader.read([(example.a, example.b) for example in made]), strict=True
+    ):
         both = tuple(outcome(said) == "refused" for said in (read.before, read.after))
-        for kind in ("", one.kind):
-            refused.setdefault((one.language, kind), []).append((both[0], both[1]))
+        for kind in ("", example.kind):
+            refused.setdefault((example.language, kind), []).append((both[0], both[1]))
     for (language, kind), found in refused.items():
         table = np.array(found)
         guard, both = table.mean(0).round(5).tolist()
@@ -209,17 +213,23 @@ def edited(report: common.Report, every: Sequence[Group], reader: Reader) -> Non
 def excluded(report: common.Report, every: Sequence[Group], reader: Reader) -> None:
     """Add what verdicts, the rule alone, and the rule with the judge call exclusive."""
     pairs = [
-        one
-        for one in evaluate.kept_aside([each for each in every if each.published])
-        if one.relation >= 0
+        pair
+        for pair in evaluate.kept_aside([each for each in every if each.published])
+        if pair.relation >= 0
     ]
-    read = reader.read([(one.a, one.b) for one in pairs])
-    exclusive = np.array([one.relation == _EXCLUSIVE for one in pairs])
+    read = reader.read([(pair.a, pair.b) for pair in pairs])
+    exclusive = np.array([pair.relation == _EXCLUSIVE for pair in pairs])
     verdicts = {Verdict.UPDATE, Verdict.CONTRADICTION}
     for by, named in (
-        ("verdict", [one.before.verdict in verdicts for one in read]),
-        ("guard", [_replaces(pair, one.before) for pair, one in zip(pairs, read, strict=True)]),
-        ("both", [_replaces(pair, one.replacing) for pair, one in zip(pairs, read, strict=True)]),
+        ("verdict", [reading.before.verdict in verdicts for reading in read]),
+        (
+            "guard",
+            [_replaces(pair, reading.before) for pair, reading in zip(pairs, read, strict=True)],
+        ),
+        (
+            "both",
+            [_replaces(pair, reading.replacing) for pair, reading in zip(pairs, read, strict=True)],
+        ),
     ):
         chosen = np.array(named)
         right = int((chosen & exclusive).sum())
@@ -250,20 +260,20 @@ def streams(
     assert POLICY.likely_from is not None
     for name in data.STREAMS:
         count, stream = data.nominated(directory / f"{name}.jsonl.gz", vectors, model)
-        before = np.array([_probability(one.measured) for one in stream])
+        before = np.array([_probability(pair.measured) for pair in stream])
         heard = {
-            (one.item, one.earlier): one
-            for one in judged_stream(stream, opinions, opinions.manifest)
+            (pair.item, pair.earlier): pair
+            for pair in judged_stream(stream, opinions, opinions.manifest)
         }
-        both = [heard.get((one.item, one.earlier), one) for one in stream]
-        after = np.array([_probability(one.measured) for one in both])
-        both = [_refused(one, p) for one, p in zip(both, after.tolist(), strict=True)]
+        both = [heard.get((pair.item, pair.earlier), pair) for pair in stream]
+        after = np.array([_probability(pair.measured) for pair in both])
+        both = [_refused(pair, p) for pair, p in zip(both, after.tolist(), strict=True)]
         for by, pairs, p in (("guard", stream, before), ("both", both, after)):
             row = fit.questions(count, pairs, p, POLICY.likely_from)
             refusing = [
-                one.worth == "same"
-                for one, at in zip(pairs, p.tolist(), strict=True)
-                if one.measured.refused and at >= POLICY.likely_from and one.worth != "unscored"
+                pair.worth == "same"
+                for pair, at in zip(pairs, p.tolist(), strict=True)
+                if pair.measured.refused and at >= POLICY.likely_from and pair.worth != "unscored"
             ]
             row |= {
                 "n_refusing": len(refusing),

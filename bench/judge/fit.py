@@ -87,10 +87,10 @@ def grouped(chosen: Sequence[Group]) -> list[Example]:
     """Return the pairs of groups, as `evaluate.kept_aside` draws them."""
     return [
         Example(
-            *(f"group {number}", f"group_{one.file}", one.language, chosen[one.group].topic),
-            *(one.kind, one.same == 1, one.a, one.b),
+            *(f"group {number}", f"group_{pair.file}", pair.language, chosen[pair.group].topic),
+            *(pair.kind, pair.same == 1, pair.a, pair.b),
         )
-        for number, one in enumerate(kept_aside(chosen))
+        for number, pair in enumerate(kept_aside(chosen))
     ]
 
 
@@ -121,8 +121,8 @@ def write_scales(directory: Path, manifest: Manifest) -> None:
     path = directory / "judge.json"
     said = json.loads(path.read_text(encoding="utf-8"))
     said["languages"] = {
-        language: {"temperature": one.temperature, "offset": one.offset}
-        for language, one in sorted(manifest.scales.items())
+        language: {"temperature": scale.temperature, "offset": scale.offset}
+        for language, scale in sorted(manifest.scales.items())
     }
     said["bounds"] = {"sentence": manifest.sentence_from}
     path.write_text(json.dumps(said, indent=1) + "\n", encoding="utf-8")
@@ -143,8 +143,8 @@ def judged_stream(
     stream: Sequence[Nominated], opinions: Opinions, manifest: Manifest
 ) -> list[Nominated]:
     """Return the pairs of a stream that `judged` returns."""
-    of_example = {id(one.measured.example): one for one in stream}
-    pairs = judged([one.measured for one in stream], opinions, manifest)
+    of_example = {id(pair.measured.example): pair for pair in stream}
+    pairs = judged([pair.measured for pair in stream], opinions, manifest)
     return [replace(of_example[id(pair.example)], measured=pair) for pair in pairs]
 
 
@@ -205,7 +205,9 @@ def main() -> None:
         vectors = Vectors(rig, options.cache / "vectors.npz")
         opinions = Opinions(options.model, options.cache / "opinions.npz")
         tuning = data.measured(
-            grouped([one for one in groups(HERE / "groups") if one.for_tuning]), vectors, rig.model
+            grouped([group for group in groups(HERE / "groups") if group.for_tuning]),
+            vectors,
+            rig.model,
         )
         same = np.array([pair.example.same for pair in tuning])
         manifest = scales(texts_of(tuning), opinions.rows(texts_of(tuning))[:, 0], same)
@@ -216,16 +218,16 @@ def main() -> None:
             )  # fmt: skip
         labelled = data.measured(
             [
-                one
-                for one in fit.examples(options.pairs, vectors)
-                if not one.source.startswith(_LEARNED)
+                example
+                for example in fit.examples(options.pairs, vectors)
+                if not example.source.startswith(_LEARNED)
             ],
             vectors,
             rig.model,
         )
         late = [
-            replace(one, source=f"late_{one.source}")
-            for one in grouped([one for one in groups(HERE / "groups") if one.late])
+            replace(example, source=f"late_{example.source}")
+            for example in grouped([group for group in groups(HERE / "groups") if group.late])
         ]
         labelled += data.measured(late, vectors, rig.model)
         pairs = judged([*labelled, *tuning], opinions, manifest)

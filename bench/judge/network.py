@@ -69,7 +69,7 @@ class Layer(nn.Module):
         # Columns beside those of the head: the product adds what belongs to keys of the other
         # text, and the padding, and sums the weights of each text, all by the same two products.
         other = q @ self.cross_key[:, :, None] + self.cross_score[:, None, None]
-        sides, padding = (one.expand(-1, heads, -1, -1) for one in (sides, padding))
+        sides, padding = (item.expand(-1, heads, -1, -1) for item in (sides, padding))
         # Accelerators multiply matrices in half precision by eight columns at a time.
         filled = torch.zeros_like(padding).expand(-1, -1, -1, -(size + 3) % 8)
         q = torch.cat([q, other * sides.flip(-1), torch.ones_like(padding), filled], -1)

@@ -59,16 +59,16 @@ def main() -> None:
             ranks = [int((values > values[twin]).sum()) for values in (near, common)]
             rows.append((*ranks, near[twin], common[twin]))
             found = _nominated(near, common)
-            read = reader.read([(stored[one.slot], text) for one in found])
+            read = reader.read([(stored[item.slot], text) for item in found])
             beside.append((twin, list(zip(found, read, strict=True))))
         table = np.array(rows)
         for name in ("all", "en", "ja", "zh", "xx"):
-            _print(name, table[[name in ("all", one) for one in languages]])
+            _print(name, table[[name in ("all", language) for language in languages]])
         for floor in _FLOORS:
             _print_floor(floor, beside)
         for file in sorted(options.streams.glob("*.jsonl.gz")) if options.streams else ():
             items = read_stream(file)
-            vectors.add([one.text for one in items])
+            vectors.add([item.text for item in items])
             for floor in _FLOORS:
                 print(f"{file.stem} from {floor}: {_streamed(items, vectors, reader, floor)}")
 
@@ -76,17 +76,17 @@ def main() -> None:
 def _drawn(most: int) -> tuple[list[str], list[str], list[str], list[int]]:
     """Return languages and texts that ask, the texts of the store, and the places of the twins."""
     draw, every = random.Random(0), groups()
-    aside = [one for one in every if one.aside]
+    aside = [group for group in every if group.aside]
     draw.shuffle(aside)
     languages, asked, stored, twins = [], [], [], []
-    for one in aside:
-        query, twin = draw.sample(one.same, 2)
+    for group in aside:
+        query, twin = draw.sample(group.same, 2)
         if len(asked) < most:
-            languages.append(one.language)
+            languages.append(group.language)
             asked.append(query)
             twins.append(len(stored))
-        stored += [twin, *(text for text, _, _ in one.different)]
-    others = [text for one in every if not one.aside for text in one.same[:2]]
+        stored += [twin, *(text for text, _, _ in group.different)]
+    others = [text for group in every if not group.aside for text in group.same[:2]]
     stored += draw.sample(others, max(0, _STORE - len(stored)))
     return languages, asked, stored, twins
 
@@ -132,7 +132,7 @@ def _nominated(near: np.ndarray, common: np.ndarray) -> list[_Near]:
 
 def _print_floor(floor: float, beside: Iterable[tuple[int, list[tuple[_Near, Read]]]]) -> None:
     """Print what a save does if memories are nominated from a cosine on."""
-    counts = np.array([_saved(floor, *one) for one in beside], np.float64)
+    counts = np.array([_saved(floor, *item) for item in beside], np.float64)
     judged, reached, asked, right = counts.mean(axis=0)
     print(f"nominated from cosine {floor}: {judged:.2f} pairs judged a save,", end=" ")
     print(f"twin among them {reached:.3f}, asked {asked:.3f}, about the twin {right:.3f}")
@@ -142,26 +142,30 @@ def _saved(
     floor: float, twin: int, beside: list[tuple[_Near, Read]]
 ) -> tuple[int, bool, bool, bool]:
     """Return the pairs judged, and whether the twin is nominated, anything asked, and rightly."""
-    seen = [(one, read) for one, read in beside if one.by_words or one.cosine >= floor]
+    seen = [(near, read) for near, read in beside if near.by_words or near.cosine >= floor]
     judged, heard = _heard(seen)
-    likely = [(one.same_probability, slot) for slot, one in heard if POLICY.is_likely(one)]
-    reached = any(one.slot == twin for one, _ in seen)
+    likely = [
+        (judgement.same_probability, slot)
+        for slot, judgement in heard
+        if POLICY.is_likely(judgement)
+    ]
+    reached = any(near.slot == twin for near, _ in seen)
     return judged, reached, bool(likely), bool(likely) and max(likely)[1] == twin
 
 
 def _heard(seen: list[tuple[_Near, Read]]) -> tuple[int, list[tuple[int, Judgement]]]:
     """Return how many pairs the judge reads, and what is then said of each slot."""
     judged, said = 0, []
-    for one, read in sorted(seen, key=lambda pair: -pair[1].before.same_probability):
+    for near, read in sorted(seen, key=lambda pair: -pair[1].before.same_probability):
         heard = read.after.by_judge and judged < limits.OWN_JUDGE_PAIRS_PER_SAVE_MAX
         judged += heard
-        said.append((one.slot, read.after if heard else read.before))
+        said.append((near.slot, read.after if heard else read.before))
     return judged, said
 
 
 def _streamed(items: Sequence[Item], vectors: Vectors, reader: Reader, floor: float) -> str:
     """Return what becomes of notes that are saved one after the other, as a line."""
-    memories = np.array([vectors[one.text] for one in items])
+    memories = np.array([vectors[item.text] for item in items])
     saved: list[int] = []
     words, judged = _Words([]), 0
     done, right = Counter[str](), Counter[str]()
@@ -169,14 +173,14 @@ def _streamed(items: Sequence[Item], vectors: Vectors, reader: Reader, floor: fl
         best: dict[str, tuple[float, int]] = {}
         if saved:
             near = _nominated(memories[saved] @ memories[at], words.to(item.text))
-            seen = [one for one in near if one.by_words or one.cosine >= floor]
-            read = reader.read([(items[saved[one.slot]].text, item.text) for one in seen])
+            seen = [entry for entry in near if entry.by_words or entry.cosine >= floor]
+            read = reader.read([(items[saved[entry.slot]].text, item.text) for entry in seen])
             count, heard = _heard(list(zip(seen, read, strict=True)))
             judged += count
-            for slot, one in heard:
-                made = outcome(one)
-                best[made] = max(best.get(made, (0.0, 0)), (one.same_probability, slot))
-        made = next((one for one in _OUTCOMES if one in best), "saved")
+            for slot, judgement in heard:
+                made = outcome(judgement)
+                best[made] = max(best.get(made, (0.0, 0)), (judgement.same_probability, slot))
+        made = next((text for text in _OUTCOMES if text in best), "saved")
         done[made] += 1
         if made in best:
             other = items[saved[best[made][1]]]
@@ -184,7 +188,7 @@ def _streamed(items: Sequence[Item], vectors: Vectors, reader: Reader, floor: fl
         if made != "refused":
             saved.append(at)
             words.add(item.text)
-    said = (f"{one} {done[one]}, right {right[one]}" for one in _OUTCOMES)
+    said = (f"{text} {done[text]}, right {right[text]}" for text in _OUTCOMES)
     return f"{len(saved)} saved, {judged / len(items):.2f} pairs judged a save; " + "; ".join(said)
 
 

@@ -78,13 +78,13 @@ class Opinions:
         nothing = np.full(len(JUDGE_NAMES), np.nan)
         return np.array(
             [
-                nothing if one is None else judged(one.same, one.relations)
-                for one in self.opinions(pairs, manifest)
+                nothing if opinion is None else judged(opinion.same, opinion.relations)
+                for opinion in self.opinions(pairs, manifest)
             ]
         ).reshape(len(pairs), len(JUDGE_NAMES))
 
     def _key(self, pair: Pair) -> str:
-        text = self._salt + b"\0".join(one.encode() for one in pair)
+        text = self._salt + b"\0".join(wording.encode() for wording in pair)
         return hashlib.blake2b(text, digest_size=16).hexdigest()
 
     def _row(self, pair: Pair, opinion: Opinion | None) -> Float64:

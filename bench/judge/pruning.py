@@ -63,8 +63,8 @@ def kept(
 def counted(tokenizer: Tokenizer, texts: Iterable[str]) -> Counter[int]:
     """Return how often texts use each piece of the base."""
     found: Counter[int] = Counter()
-    for one in tokenizer.encode_batch(list(texts), add_special_tokens=False):
-        found.update(one.ids)
+    for encoding in tokenizer.encode_batch(list(texts), add_special_tokens=False):
+        found.update(encoding.ids)
     return found
 
 

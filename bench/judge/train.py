@@ -59,7 +59,9 @@ class Pieces:
         """Make the pieces of many texts on all cores."""
         new = list({text for text in texts if text not in self._known})
         made = self._tokenizer.encode_batch_fast(new, add_special_tokens=False)
-        self._known |= {text: one.ids[: self._longest] for text, one in zip(new, made, strict=True)}
+        self._known |= {
+            text: encoding.ids[: self._longest] for text, encoding in zip(new, made, strict=True)
+        }
 
     def of(self, text: str) -> list[int]:
         """Return the pieces of a text."""
@@ -77,7 +79,7 @@ class Pieces:
     def batch(self, pairs: Sequence[tuple]) -> list[torch.Tensor]:
         """Return the tensors of pairs of texts."""
         taken = [(self.of(pair[0]), self.of(pair[1])) for pair in pairs]
-        return [torch.from_numpy(one) for one in encoded(taken, BEGIN, END, PAD)]
+        return [torch.from_numpy(array) for array in encoded(taken, BEGIN, END, PAD)]
 
 
 class Batches(IterableDataset):
@@ -99,8 +101,8 @@ class Batches(IterableDataset):
             draw.shuffle(starts)
             for at in starts:
                 pairs = chunk[at : at + self._size]
-                same = torch.tensor([one.same for one in pairs])
-                relation = torch.tensor([one.relation for one in pairs])
+                same = torch.tensor([pair.same for pair in pairs])
+                relation = torch.tensor([pair.relation for pair in pairs])
                 yield [*self._pieces.batch(pairs), same, relation]
 
 
@@ -114,7 +116,7 @@ def scores(network: Network, pieces: Pieces, pairs: list[tuple[str, str]]) -> np
         for at in range(0, len(order), 64):
             rows = order[at : at + 64]
             tensors = pieces.batch([pairs[row] for row in rows])
-            found[rows] = network(*(one.to(device) for one in tensors)).float().cpu().numpy()
+            found[rows] = network(*(tensor.to(device) for tensor in tensors)).float().cpu().numpy()
     network.train()
     return found
 
@@ -138,8 +140,10 @@ def _tokenizer(text: str) -> Tokenizer:
 def _rows(tokenizer: str, learned: list[data.Group], labelled: list[data.Pair]) -> np.ndarray:
     """Return the numbers of the base's pieces that are kept."""
     pieces = [tuple(piece) for piece in json.loads(tokenizer)["model"]["vocab"]]
-    texts = [text for one in learned for text in (*one.same, *(two for two, *_ in one.different))]
-    texts += [text for one in labelled for text in one[:2]]
+    texts = [
+        text for group in learned for text in (*group.same, *(two for two, *_ in group.different))
+    ]
+    texts += [text for pair in labelled for text in pair[:2]]
     return pruning.kept(pieces, pruning.counted(_tokenizer(tokenizer), texts))
 
 
@@ -166,7 +170,7 @@ def mean_of(states: Sequence[dict[str, torch.Tensor]]) -> dict[str, torch.Tensor
     found = dict(states[0])
     for name, value in found.items():
         if value.is_floating_point():
-            found[name] = torch.stack([one[name].float() for one in states]).mean(0)
+            found[name] = torch.stack([state[name].float() for state in states]).mean(0)
     return found
 
 
@@ -179,18 +183,18 @@ def main() -> None:
     torch.backends.cuda.matmul.allow_tf32 = True
     base, text = read_base(options.wheels)
     every = data.groups()
-    learned = [one for one in every if not one.aside]
+    learned = [group for group in every if not group.aside]
     labelled = data.labelled_pairs(options.probe, options.agent_pairs)
-    general = [one for path in options.general for one in data.general_pairs(path)]
-    begun = mean_of([torch.load(one, map_location="cpu") for one in options.init or ()] or [{}])
+    general = [pair for path in options.general for pair in data.general_pairs(path)]
+    begun = mean_of([torch.load(item, map_location="cpu") for item in options.init or ()] or [{}])
     # What weights have learned is about their pieces.
     rows = begun["rows"].numpy() if begun else _rows(text, learned, labelled)
     pieces = Pieces(_tokenizer(pruning.tokenizer_of(json.loads(text), rows)))
     edits = json.loads(options.edits.read_text("utf-8")) if options.edits else {}
     # Processes that draw the pairs find the pieces made.
-    pieces.read(text for one in general for text in one[:2])
-    pieces.read(text for one in edits.values() for _, text in one)
-    general = [one for one in general if pieces.length(one) <= _GENERAL_PIECES_MAX]
+    pieces.read(text for pair in general for text in pair[:2])
+    pieces.read(text for edit in edits.values() for _, text in edit)
+    general = [pair for pair in general if pieces.length(pair) <= _GENERAL_PIECES_MAX]
     print(len(learned), "groups", len(labelled), "labelled", len(general), "general", flush=True)
     stream = data.Stream(learned, labelled, general, edits, options.seed)
     network = Network(base, rows, dropped=options.dropped)
@@ -205,7 +209,7 @@ def main() -> None:
         prefetch_factor=64 if options.workers else None,
     )
     teachers = [_trained(base, path, options.device) for path in options.teachers]
-    tuning = kept_aside([one for one in every if one.for_tuning])
+    tuning = kept_aside([group for group in every if group.for_tuning])
     train(network, teachers, iter(source), lambda one: look(one, pieces, tuning), options)
 
 
@@ -224,10 +228,14 @@ def train(network: Network, teachers: list[Network], source, figures, options) -
         for name, value in network.named_parameters()
         if name.startswith("layers.") and ".cross" not in name and value.requires_grad
     ]
-    chosen = {id(one) for one in body}
-    fresh = [one for one in network.parameters() if one.requires_grad and id(one) not in chosen]
+    chosen = {id(item) for item in body}
+    fresh = [
+        parameter
+        for parameter in network.parameters()
+        if parameter.requires_grad and id(parameter) not in chosen
+    ]
     learned = [*body, *fresh]
-    mean = [one.detach().clone() for one in learned]
+    mean = [item.detach().clone() for item in learned]
     optimizer = torch.optim.AdamW(
         [{"params": body, "top": options.rate}, {"params": fresh, "top": options.new_rate}],
         weight_decay=0.01,
@@ -244,10 +252,10 @@ def train(network: Network, teachers: list[Network], source, figures, options) -
                 print(step, "steps in the time", flush=True)
                 break
         scale = min(1.0, (step + 1) / _WARM_STEPS, (1 - part) / options.fall)
-        for one in optimizer.param_groups:
-            one["lr"] = one["top"] * scale
+        for param_group in optimizer.param_groups:
+            param_group["lr"] = param_group["top"] * scale
         *tensors, same, relation = (
-            one.to(options.device, non_blocking=True) for one in next(source)
+            item.to(options.device, non_blocking=True) for item in next(source)
         )
         with half:
             out = network(*tensors)
@@ -263,7 +271,7 @@ def train(network: Network, teachers: list[Network], source, figures, options) -
         optimizer.step()
         # At first the mean follows fast, so that it forgets where it began.
         kept = min(_MEAN_OF, (step + 1) / (step + 10))
-        torch._foreach_lerp_(mean, [one.detach() for one in learned], 1 - kept)
+        torch._foreach_lerp_(mean, [item.detach() for item in learned], 1 - kept)
         seen += loss.detach()
         if (step + 1) % 500 == 0:
             minutes = (time.time() - began) / 60
@@ -283,8 +291,8 @@ def _exchanged(learned: list[nn.Parameter], mean: list[torch.Tensor]) -> Iterato
     """Give a network the weights of the mean while it is open."""
 
     def exchange() -> None:
-        for one, other in zip(learned, mean, strict=True):
-            one.data, other.data = other.data, one.data
+        for item, other in zip(learned, mean, strict=True):
+            item.data, other.data = other.data, item.data
 
     exchange()
     try:
@@ -295,10 +303,10 @@ def _exchanged(learned: list[nn.Parameter], mean: list[torch.Tensor]) -> Iterato
 
 def look(network: Network, pieces: Pieces, aside) -> None:
     """Print figures of pairs kept aside."""
-    logits = scores(network, pieces, [(one.a, one.b) for one in aside])[:, 0]
-    same = np.array([one.same == 1 for one in aside])
-    languages = np.array([one.language for one in aside])
-    light = np.array([one.file.startswith("light") for one in aside])
+    logits = scores(network, pieces, [(item.a, item.b) for item in aside])[:, 0]
+    same = np.array([item.same == 1 for item in aside])
+    languages = np.array([item.language for item in aside])
+    light = np.array([item.file.startswith("light") for item in aside])
     parts = {name: languages == name for name in ("en", "ja", "zh", "xx")} | {"light": light}
     by = {name: round(auc(logits[part], same[part]), 3) for name, part in parts.items()}
     at = {share: round(found_at(logits, same, share), 3) for share in (0.005, 0.01, 0.05, 0.08)}

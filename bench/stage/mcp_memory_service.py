@@ -87,7 +87,7 @@ class McpMemoryService:
         found = self._loop.run(self._storage.search_memories(query, limit=k))
         if "error" in found:
             raise RuntimeError(f"mcp-memory-service: {found['error']}")
-        return [Shown(one["content"]) for one in found["memories"]]
+        return [Shown(memory["content"]) for memory in found["memories"]]
 
     def close(self) -> None:
         """End its database and remove its files."""

@@ -70,7 +70,7 @@ class Mem0:
     def recall(self, query: str, k: int) -> Sequence[Shown]:
         """Return what mem0 finds, best first."""
         found = self._memory.search(query, top_k=k, filters={"user_id": self._user}, threshold=0.0)
-        return [Shown(one["memory"]) for one in found["results"]]
+        return [Shown(result["memory"]) for result in found["results"]]
 
     def close(self) -> None:
         """Remove its files."""

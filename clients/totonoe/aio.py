@@ -81,7 +81,7 @@ class AsyncClient(
     ) -> None:
         addresses = resolve_addresses(address)
         self.address = ",".join(addresses)
-        self._credentials = [resolve_credentials(one, token, ca, cert, key) for one in addresses]
+        self._credentials = [resolve_credentials(host, token, ca, cert, key) for host in addresses]
         self._seen = SeenRevisions() if len(addresses) > 1 else None
         self._timeout_s = checked_timeout_s(timeout_s)
         self._retry = retry or RetryPolicy()

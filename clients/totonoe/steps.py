@@ -54,7 +54,7 @@ class Typed:
     def words(self, dropped: Set[str], changes: Sequence[tuple[str, str | None]]) -> list[str]:
         """Return the words of the command without some of its options, and with others."""
         changed = {*dropped, *(option for option, _ in changes)}
-        kept = [one for one in self.options if one[0] not in changed]
+        kept = [option for option in self.options if option[0] not in changed]
         options = [word for pair in (*kept, *changes) for word in pair if word is not None]
         if any(word.startswith("-") and word != "-" for word in self.arguments):
             return [*self.name, *options, "--", *self.arguments]
@@ -127,5 +127,5 @@ def typed(name: Iterable[str], parameters: Iterable[Any], given: dict[str, Any])
         elif isinstance(value, bool):
             options.append(((parameter.opts if value else parameter.secondary_opts)[-1], None))
         else:
-            options += [(parameter.opts[-1], str(one)) for one in several]
+            options += [(parameter.opts[-1], str(item)) for item in several]
     return Typed(tuple(name), tuple(arguments), tuple(options))

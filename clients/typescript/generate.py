@@ -72,7 +72,9 @@ def _tools() -> str:
     for name in TOOLS:
         sentences = DESCRIPTIONS[name].format(retry=RETRY[False]).split(". ")
         # A sentence about a tool that is not there would have the model call it.
-        description = ". ".join(one for one in sentences if not _ABSENT.search(one)).rstrip(".")
+        description = ". ".join(
+            sentence for sentence in sentences if not _ABSENT.search(sentence)
+        ).rstrip(".")
         tool = MemoryTool.made(getattr(methods, name), f"{description}.", ANNOTATIONS[name])
         found[name] = {"description": tool.description, "inputSchema": tool.parameters}
     head = "// Made by generate.py from the tools of totonoe mcp.\n"

@@ -49,8 +49,10 @@ def pins() -> list[Pin]:
     """List what all locks name, each version once."""
     found: dict[tuple[str, str], dict[str, bool]] = {}
     for lock in (*LOCKS, BUILD):
-        for one in read_lock(lock):
-            found.setdefault((one.name, one.version), {})[lock] = lock != BUILD and supported(one)
+        for item in read_lock(lock):
+            found.setdefault((item.name, item.version), {})[lock] = lock != BUILD and supported(
+                item
+            )
     return [Pin(*key, tuple(locks), any(locks.values())) for key, locks in sorted(found.items())]
 
 
@@ -97,8 +99,8 @@ def identified(wanted: Sequence[Pin], client: httpx.Client) -> dict[str, list[Pi
         answer = client.post("/v1/querybatch", json={"queries": [asked for _, asked in batch]})
         results = answer.raise_for_status().json()["results"]
         for (pin, asked), result in zip(batch, results, strict=True):
-            for one in result.get("vulns", []):
-                found.setdefault(one["id"], []).append(pin)
+            for item in result.get("vulns", []):
+                found.setdefault(item["id"], []).append(pin)
             if token := result.get("next_page_token"):
                 waiting.append((pin, {**asked, "page_token": token}))
         if not waiting:

@@ -104,11 +104,12 @@ def check(sdist: Path, wheel: Path) -> None:
     version = str(project["version"])
     with zipfile.ZipFile(wheel) as archive:
         found = [
-            f"{wheel.name} {one}" for one in wheel_faults(wheel.name, archive.namelist(), version)
+            f"{wheel.name} {wheel_fault}"
+            for wheel_fault in wheel_faults(wheel.name, archive.namelist(), version)
         ]
     with tarfile.open(sdist) as archive:
-        files = [one.name for one in archive.getmembers() if one.isfile()]
-        found += [f"{sdist.name} {one}" for one in sdist_faults(files, version)]
+        files = [getmember.name for getmember in archive.getmembers() if getmember.isfile()]
+        found += [f"{sdist.name} {sdist_fault}" for sdist_fault in sdist_faults(files, version)]
     for path, limit in ((wheel, WHEEL_BYTES_MAX), (sdist, SDIST_BYTES_MAX)):
         if path.stat().st_size > limit:
             found.append(
@@ -142,9 +143,9 @@ def install_typescript(version: str) -> None:
 
 def interpreters(named: Sequence[str]) -> dict[str, Path]:
     """Return the Pythons to check, by version: those named, else those on PATH and of pyenv."""
-    folders = [Path(one) for one in os.environ.get("PATH", "").split(os.pathsep) if one]
+    folders = [Path(item) for item in os.environ.get("PATH", "").split(os.pathsep) if item]
     pyenv = Path(os.environ.get("PYENV_ROOT") or Path.home() / ".pyenv") / "versions"
-    candidates = [Path(one) for one in named]
+    candidates = [Path(item) for item in named]
     if not named:
         for python in PYTHONS:
             candidates += [folder / f"python{python}" for folder in folders]
@@ -172,7 +173,7 @@ def version_of(python: Path) -> str | None:
 
 def files_bytes(folder: Path) -> int:
     """Return the size of all files below a folder."""
-    return sum(one.stat().st_size for one in folder.rglob("*") if one.is_file())
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
 
 
 def environment(folder: Path, python: Path, *installs: Sequence[str | Path]) -> Path:
@@ -218,9 +219,9 @@ def show(sdist: Path, wheel: Path) -> None:
         print(f"{path.relative_to(ROOT)}: {megabytes(path.stat().st_size)}")
     with zipfile.ZipFile(wheel) as archive:
         for package in PACKAGES:
-            files = [one for one in archive.infolist() if one.filename.startswith(f"{package}/")]
-            packed = sum(one.compress_size for one in files)
-            plain = sum(one.file_size for one in files)
+            files = [item for item in archive.infolist() if item.filename.startswith(f"{package}/")]
+            packed = sum(file.compress_size for file in files)
+            plain = sum(file.file_size for file in files)
             print(f"  {package}: {megabytes(packed)}, installed {megabytes(plain)}", flush=True)
 
 

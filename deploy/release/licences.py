@@ -77,7 +77,7 @@ def expression(name: str, metadata: PackageMetadata) -> str:
             continue
     lines = [line for line in metadata.get_all("Classifier") or [] if "OSI Approved ::" in line]
     stated_there = [line.rpartition(" :: ")[2] for line in lines]
-    return " AND ".join(BY_CLASSIFIER.get(one, f"LicenseRef-{one}") for one in stated_there)
+    return " AND ".join(BY_CLASSIFIER.get(item, f"LicenseRef-{item}") for item in stated_there)
 
 
 def kind(stated: str) -> Kind:

@@ -101,7 +101,7 @@ def built_from_source(packages: Iterable[Mapping[str, Any]]) -> dict[str, list[s
         for package in packages:
             if "marker" in package and not Marker(package["marker"]).evaluate(dict(environment)):
                 continue
-            files = [one["url"].rpartition("/")[2] for one in package.get("wheels", [])]
+            files = [item["url"].rpartition("/")[2] for item in package.get("wheels", [])]
             if not any(parse_wheel_filename(name)[3] & fitting for name in files):
                 found.setdefault(package["name"], []).append(machine)
     return found
@@ -115,7 +115,7 @@ def main(arguments: Sequence[str]) -> None:
         folder = Path(scratch)
         (folder / "pyproject.toml").write_text(project(text), "utf-8")
         uv(folder, "lock", "--quiet", *arguments)
-        parts = {name: [f"--extra={one}" for one in extras] for name, extras in LOCKS.items()}
+        parts = {name: [f"--extra={extra}" for extra in extras] for name, extras in LOCKS.items()}
         parts[BUILD] = [f"--only-group={BUILD}"]
         for name, chosen in parts.items():
             lock = FOLDER / f"{name}.txt"

@@ -59,12 +59,12 @@ def read(text: str) -> list[Locked]:
     for line in _lines(text):
         pin, *hashes = re.split(r"\s+--hash=", line)
         requirement = Requirement(pin)
-        versions = [(one.operator, one.version) for one in requirement.specifier]
+        versions = [(item.operator, item.version) for item in requirement.specifier]
         sound = len(versions) == 1 and versions[0][0] == "==" and "*" not in versions[0][1]
         sound = sound and requirement.url is None
         if not sound or not hashes:
             raise ValueError(f"not a pinned version with hashes: {pin}")
-        if wrong := [one for one in hashes if not re.fullmatch(r"sha256:[0-9a-f]{64}", one)]:
+        if wrong := [item for item in hashes if not re.fullmatch(r"sha256:[0-9a-f]{64}", item)]:
             raise ValueError(f"not a hash of {pin}: {wrong[0]}")
         name = canonicalize_name(requirement.name)
         found.append(Locked(name, versions[0][1], requirement.marker, tuple(hashes)))
@@ -116,9 +116,9 @@ def disagreements(locked: Iterable[Locked], wanted: Iterable[Requirement]) -> li
     locked, wanted, found = list(locked), list(wanted), []
     for environment in environments():
         chosen: dict[str, list[str]] = {}
-        for one in locked:
-            if one.marker is None or one.marker.evaluate(environment):
-                chosen.setdefault(one.name, []).append(one.version)
+        for item in locked:
+            if item.marker is None or item.marker.evaluate(environment):
+                chosen.setdefault(item.name, []).append(item.version)
         place = " ".join(environment[key] for key in ("sys_platform", "platform_machine"))
         place = f"Python {environment['python_version']} on {place}"
         found += [f"{name} is there twice, {place}" for name in chosen if len(chosen[name]) > 1]

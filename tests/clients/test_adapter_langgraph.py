@@ -141,7 +141,7 @@ def random_op(draw: random.Random) -> Any:
 def shown(result: Any) -> Any:
     """A result without times, and without the order that stores differ in."""
     if isinstance(result, list):
-        return sorted((shown(one) for one in result), key=repr)
+        return sorted((shown(item) for item in result), key=repr)
     if hasattr(result, "value"):
         return result.namespace, result.key, json.dumps(result.value, sort_keys=True)
     return result
@@ -150,8 +150,8 @@ def shown(result: Any) -> Any:
 def listed(model: InMemoryStore, op: ListNamespacesOp) -> list[Any]:
     """What the model lists; it also keeps namespaces that are empty."""
     full = InMemoryStore()
-    for one in model.search((), limit=1000):
-        full.batch([PutOp(one.namespace, one.key, one.value)])
+    for item in model.search((), limit=1000):
+        full.batch([PutOp(item.namespace, item.key, item.value)])
     return full.batch([op])[0]
 
 
@@ -192,7 +192,7 @@ def test_item_is_put_read_changed_and_deleted(make: Callable[..., Any], client: 
     assert (store.get(NS, "tea"), store.search(()), store.list_namespaces()) == (None, [], [])
     store.put(NS, "tea", TEA)
     assert store.get(NS, "tea").value == TEA
-    kinds = [one.kind for one in client.operations().operations]
+    kinds = [operation.kind for operation in client.operations().operations]
     assert kinds == ["Remember", "Forget", "Update", "Remember"], "all of it is in the history"
 
 
@@ -222,7 +222,7 @@ def test_search_by_text_filters_and_pages(make: Callable[..., Any]) -> None:
     assert found[0].key == "k1"
     assert found[0].score > 0.5
     assert len(found) == 4, "the others follow, as from other stores"
-    assert [one.key for one in store.search(NS, query="apples", filter={"price": {"$gt": 1}})][
+    assert [item.key for item in store.search(NS, query="apples", filter={"price": {"$gt": 1}})][
         :1
     ] == ["k2"]
     pages = [store.search(NS, limit=2, offset=at)[0].key for at in (0, 2)]
@@ -316,7 +316,10 @@ def test_report_stores_and_says_what_the_guard_found(
     first = client.get(f"ext:{external_id(NS, 'tea')}").id
     assert store.get(NS, "again").value == TEA
     assert list(store.reports)[:1] == [Report(NS, "again", "duplicate", first, "tea", 1.0, True)]
-    assert [(one.namespace, one.key) for one in store.reports] == [(NS, "again"), (NS, "tea")]
+    assert [(report.namespace, report.key) for report in store.reports] == [
+        (NS, "again"),
+        (NS, "tea"),
+    ]
     assert store.reports.maxlen == REPORTS_MAX
 
 
@@ -348,7 +351,7 @@ def test_refuse_names_the_memory_and_changes_nothing(
         store.put(NS, "other", TEA)
     assert store.get(NS, "other").value == {"text": "The cat is grey."}
     store.put(NS, "tea", TEA)
-    assert [one.stored for one in store.reports] == [False, False]
+    assert [report.stored for report in store.reports] == [False, False]
 
 
 def test_off_compares_nothing(make: Callable[..., Any]) -> None:
@@ -456,9 +459,9 @@ def test_truth_values_are_no_numbers_as_in_json(make: Callable[..., Any]) -> Non
     store = make()
     store.put(NS, "yes", {"p": True})
     store.put(NS, "one", {"p": 1})
-    assert [one.key for one in store.search(NS, filter={"p": 1})] == ["one"]
-    assert [one.key for one in store.search(NS, filter={"p": True})] == ["yes"]
-    assert [one.key for one in store.search(NS, filter={"p": {"$gt": 0}})] == ["one"]
+    assert [item.key for item in store.search(NS, filter={"p": 1})] == ["one"]
+    assert [item.key for item in store.search(NS, filter={"p": True})] == ["yes"]
+    assert [item.key for item in store.search(NS, filter={"p": {"$gt": 0}})] == ["one"]
 
 
 # -- Asynchronous
@@ -468,7 +471,7 @@ def test_asynchronous_methods_of_both_stores(client: Client, server: Any) -> Non
     async def run(store: Any) -> None:
         await store.aput(NS, "tea", TEA)
         assert (await store.aget(NS, "tea")).value == TEA
-        assert [one.key for one in await store.asearch(NS, query="jasmine")] == ["tea"]
+        assert [item.key for item in await store.asearch(NS, query="jasmine")] == ["tea"]
         assert await store.alist_namespaces(prefix=("users",)) == [NS]
         await store.adelete(NS, "tea")
         assert await store.aget(NS, "tea") is None

@@ -27,7 +27,9 @@ def test_golden_case_is_answered_as_it_says(
         for number, step in enumerate(case["steps"], 1):
             place = f"step {number}"
             if "lines" in step:
-                found = [one.content for one in client.list_all() if one.category != "file"]
+                found = [
+                    memory.content for memory in client.list_all() if memory.category != "file"
+                ]
                 assert sorted(found) == step["lines"], place
                 continue
             command = {name: _given(value) for name, value in step["command"].items()}

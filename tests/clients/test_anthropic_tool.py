@@ -66,7 +66,7 @@ def text_of(client: Client, path: str) -> str:
 
 def said(client: Client) -> dict[str, Memory]:
     """Live memories that are no files, by text."""
-    return {one.content: one for one in client.list_all() if one.category != "file"}
+    return {memory.content: memory for memory in client.list_all() if memory.category != "file"}
 
 
 def tree(tool: MemoryTool) -> str:
@@ -78,15 +78,15 @@ def tree(tool: MemoryTool) -> str:
 
 def check_lines(client: Client) -> None:
     """Each statement of each file is said by a memory that the file links to, and no other is."""
-    by_id = {one.id: one for one in client.list_all()}
+    by_id = {memory.id: memory for memory in client.list_all()}
     linked = set()
-    for one in by_id.values():
-        entry = files.Entry.of(one)
-        if one.category == "file" and entry.text is not None:
+    for memory in by_id.values():
+        entry = files.Entry.of(memory)
+        if memory.category == "file" and entry.text is not None:
             links = {link.target_id: notes.keys_of(link) for link in entry.links}
             assert set().union(*links.values()) == {s.key for s in lines.statements(entry.text)}
             linked |= links.keys()
-    assert linked == {one.id for one in by_id.values() if one.category != "file"}
+    assert linked == {memory.id for memory in by_id.values() if memory.category != "file"}
 
 
 def compare(client: Client, folder: Path, seed: int, count: int) -> None:
@@ -105,8 +105,8 @@ def compare(client: Client, folder: Path, seed: int, count: int) -> None:
     for path in there:
         name = "/memories/" + path.relative_to(theirs.memory_root).as_posix()
         assert text_of(client, name) == path.read_bytes().decode()
-    held = [files.Entry.of(one) for one in client.list_all(categories=["file"])]
-    assert len([one for one in held if one.text is not None]) == len(there)
+    held = [files.Entry.of(memory) for memory in client.list_all(categories=["file"])]
+    assert len([entry for entry in held if entry.text is not None]) == len(there)
     check_lines(client)
     for name in ("view", "create", "str_replace", "insert", "delete", "rename"):
         assert {(name, True, False), (name, False, False)} <= kinds, name
@@ -135,16 +135,16 @@ def test_asynchronous_tool_answers_as_the_sdk_does(server: RunningServer, tmp_pa
             for _ in range(200):
                 command = commands.one()
                 answers = []
-                for one in (theirs, ours):
+                for item in (theirs, ours):
                     try:
-                        answers.append(str(await one.call(command)))
+                        answers.append(str(await item.call(command)))
                     except ToolError as error:
                         answers.append(f"ToolError: {error}")
                     except OSError as error:
                         answers.append(f"failed: {error}")
                 assert not difference(command, *answers)
             assert await ours.clear_all_memory() == "All memory cleared"
-            assert [one async for one in client.list_all()] == []
+            assert [memory async for memory in client.list_all()] == []
 
     asyncio.run(run())
 
@@ -199,7 +199,7 @@ def test_note_names_a_memory_that_no_file_holds_and_leaves_it_alone(client: Clie
     assert found.endswith(f'\n\nNote: line 1 says the same as the memory {own} ("{TEA}").')
     assert [link.target_id for link in client.get("ext:file:/memories/a.md").links] == [own]
     do(tool, "delete", "/memories/a.md")
-    assert [one.id for one in client.list_all()] == [own]
+    assert [memory.id for memory in client.list_all()] == [own]
 
 
 def test_note_asks_what_may_be_the_same(tool: MemoryTool, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -291,7 +291,7 @@ def test_a_failure_of_the_lines_is_a_note_and_the_file_is_written(
     ],
 )
 def test_statements_are_bullets_and_paragraphs(text: str, expected: list[tuple[int, str]]) -> None:
-    assert [(one.line, one.text) for one in lines.statements(text)] == expected
+    assert [(statement.line, statement.text) for statement in lines.statements(text)] == expected
 
 
 def test_statements_of_a_file_are_bounded() -> None:
@@ -344,10 +344,14 @@ def test_a_rename_of_a_directory_is_an_operation_for_each_entry(client: Client) 
     create(tool, "/memories/d/e/a.md", TEA)
     before, first = tree(tool), client.operations(page_size=1).operations[0].revision
     do(tool, "rename", old_path="/memories/d", new_path="/memories/f")
-    done = [one for one in client.operations(page_size=9).operations if one.revision > first]
-    assert {one.reason for one in done} == {"renamed /memories/d to /memories/f"}
-    for one in done:
-        client.undo(one.revision)
+    done = [
+        operation
+        for operation in client.operations(page_size=9).operations
+        if operation.revision > first
+    ]
+    assert {operation.reason for operation in done} == {"renamed /memories/d to /memories/f"}
+    for operation in done:
+        client.undo(operation.revision)
     assert tree(tool) == before
 
 
@@ -610,7 +614,10 @@ def test_limits_page_shows_each_limit_of_the_tool() -> None:
     }
     modules = (files, lines, notes, paths, editing)
     assert shown == {
-        name: value for one in modules for name, value in vars(one).items() if name.endswith("_MAX")
+        name: value
+        for module in modules
+        for name, value in vars(module).items()
+        if name.endswith("_MAX")
     }
 
 

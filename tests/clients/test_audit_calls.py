@@ -86,7 +86,9 @@ def test_why_not_sends_the_recall_and_reads_the_standing(call: Call) -> None:
     ]  # fmt: skip
     assert told.outcome is WhyNotOutcome.EXCLUDED
     assert (told.memory_id, told.k, told.place, told.fused_rank) == ("mem_1", 5, 2, 3)
-    assert [(one.name, one.asked, one.held) for one in told.unmet] == [("tags", "a", "b, c")]
+    assert [(condition.name, condition.asked, condition.held) for condition in told.unmet] == [
+        ("tags", "a", "b, c")
+    ]
     assert (told.status, told.superseded_by) == (Status.SUPERSEDED, "mem_2")
     assert (told.confidence, told.effective_confidence) == (0.8, 0.5)
     assert told.vector is None

@@ -189,7 +189,7 @@ def test_calibrate_tells_how_many_pairs_were_the_collections_own(call: Call) -> 
         answer = call(address, "calibrate", false_merge_budget=0.01, dry_run=True)
     assert (answer.dismissed_count, answer.merged_count) == (2, 1)
     assert (answer.calibration.pair_count, answer.revision) == (14, 3)
-    assert [(one.name, one.different_count) for one in answer.classes] == [("dismissed", 2)]
+    assert [(item.name, item.different_count) for item in answer.classes] == [("dismissed", 2)]
     assert (tape.requests[0].false_merge_budget, tape.requests[0].dry_run) == (0.01, True)
 
 

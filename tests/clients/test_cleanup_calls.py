@@ -72,7 +72,7 @@ def test_end_session_sends_its_options_and_returns_groups(call: Call) -> None:
     (group,) = ended.groups
     assert (group.kept_id, group.category, group.superseded[0].recalled) == ("mem_1", "c", True)
     assert ended.decay.band_counts == tuple(REPORT.band_counts)
-    assert [(one.days, one.count) for one in ended.decay.survival] == [(7, 3), (365, 0)]
+    assert [(point.days, point.count) for point in ended.decay.survival] == [(7, 3), (365, 0)]
 
 
 def test_words_that_the_contract_has_not_are_refused_before_anything_is_sent(call: Call) -> None:

@@ -167,7 +167,7 @@ def test_calibrate_tells_the_collections_own_pairs(
     result = run("calibrate", Calibrate=answering(answer))
     assert result.exit_code == 0
     last = result.stdout.splitlines()[-1]
-    assert all(one in last for one in said)
+    assert all(text in last for text in said)
     assert last.endswith("are the collection's own.") is bool(said)
 
 
@@ -215,7 +215,7 @@ def test_on_contained_is_sent(run: Run, name: str) -> None:
     kind = {"remember": pb.RememberResponse, "check": pb.CheckResponse}[name]
     requests: list[Any] = []
     run(name, "a", "--on-contained", "refuse", **{name.capitalize(): answering(kind(), requests)})
-    assert [one.on_contained for one in requests] == [types_pb2.ACTION_REFUSE]
+    assert [request.on_contained for request in requests] == [types_pb2.ACTION_REFUSE]
 
 
 # -- reading

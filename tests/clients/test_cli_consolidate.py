@@ -137,7 +137,7 @@ def test_edited_text_becomes_that_of_the_memory_that_stays(
     script = "path.write_text(path.read_text().strip() + ' Or glowing.')"
     monkeypatch.setenv("VISUAL", editor(tmp_path, script))
     desk.run("e")
-    (kept,) = [one for one in desk.client.get_many(pair).memories if one.status is LIVE]
+    (kept,) = [memory for memory in desk.client.get_many(pair).memories if memory.status is LIVE]
     assert kept.content == f"{BIG} Or glowing."
 
 
@@ -179,7 +179,7 @@ def test_back_over_a_pair_that_lost_a_memory_turns_round_at_the_first(desk: Desk
 def test_pair_that_lost_a_memory_is_passed_over_and_named(desk: Desk) -> None:
     ids = desk.remember(GLOWING, BIG, HUNG)
     shown = desk.run("kq").stdout
-    (lost,) = [one for one in ids if desk.status(one) == [GONE]]
+    (lost,) = [memory_id for memory_id in ids if desk.status(memory_id) == [GONE]]
     assert f"of 3: passed over, {lost} is live no more." in shown
 
 
@@ -249,7 +249,7 @@ def reviewed(monkeypatch: pytest.MonkeyPatch, *options: str, **handlers: Any) ->
         "Consolidate": lambda _request, _context: iter([event]),
         "ListQuestions": answering(questions_pb2.ListQuestionsResponse()),
         "Get": lambda request, _context: memory_pb.GetResponse(
-            memories=[memory(int(one.removeprefix("mem_"))) for one in request.ids]
+            memories=[memory(int(memory_id.removeprefix("mem_"))) for memory_id in request.ids]
         ),
     } | handlers
     with scripted(**handlers) as address:
@@ -269,7 +269,7 @@ def test_pairs_and_open_questions_come_once_the_most_probable_first(
     firsts = [line.split(",")[0] for line in result.stdout.splitlines() if line[:3] == "A: "]
     assert firsts == ["A: mem_5", "A: mem_3", "A: mem_7", "A: mem_1"]
     assert "More questions are open: totonoe questions --address 127.0.0.1:" in result.stdout
-    assert [one.page_size for one in asked] == [20]
+    assert [item.page_size for item in asked] == [20]
 
 
 @pytest.mark.parametrize(("limit", "size"), [("3", 3), ("0", 100), ("500", 100)])
@@ -279,7 +279,7 @@ def test_limit_holds_for_open_questions_too(
     asked: list[Any] = []
     answer = questions_pb2.ListQuestionsResponse()
     reviewed(monkeypatch, "--limit", limit, ListQuestions=answering(answer, asked))
-    assert [one.page_size for one in asked] == [size]
+    assert [item.page_size for item in asked] == [size]
 
 
 def test_failure_of_one_pair_is_said_and_the_next_one_asked_about(
@@ -319,4 +319,4 @@ def test_stretches_have_brackets_without_colour(
 def test_stretches_have_a_style_with_colour() -> None:
     shown = marked("port 8080", [(5, 9)], coloured=True)
     assert shown.plain == "    port 8080"
-    assert [(one.start, one.end) for one in shown.spans] == [(9, 13)]
+    assert [(span.start, span.end) for span in shown.spans] == [(9, 13)]

@@ -117,7 +117,11 @@ def test_placeholders_are_the_commands_that_the_server_has() -> None:
     app = typer.Typer()
     register_server(app)
     commands = get_group(app).commands
-    groups = {name: set(one.commands) for name, one in commands.items() if hasattr(one, "commands")}
+    groups = {
+        name: set(command.commands)
+        for name, command in commands.items()
+        if hasattr(command, "commands")
+    }
     joined = {name: set(names) for name, names in extensions.SERVER_SUBCOMMANDS.items()}
     assert set(commands) - set(joined) == set(extensions.SERVER_COMMANDS)
     # The others are the server's alone, and one line stands for the whole group.

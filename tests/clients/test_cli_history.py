@@ -406,7 +406,7 @@ def test_undo_refused_lists_conflicts_and_what_to_do(run: Run, as_json: bool) ->
     if as_json:
         answer = json.loads(result.stdout)
         assert answer["error"]["reason"] == "UNDO_CONFLICT"
-        assert [one["kind"] for one in answer["conflicts"]][:2] == ["changed", "purged"]
+        assert [conflict["kind"] for conflict in answer["conflicts"]][:2] == ["changed", "purged"]
         return
     assert result.stdout == ""
     assert result.stderr.splitlines() == [

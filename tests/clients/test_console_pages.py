@@ -98,7 +98,7 @@ def beside(desk: Desk) -> Iterator[Client]:
 def leads(page: Answer) -> set[str]:
     """Where links and forms of a page lead, without files and the end of the session."""
     found = re.findall(r'(?:href|action|formaction|data-stream)="(/[^"]*)"', page.body)
-    return {html.unescape(one) for one in found if not re.match("/(static|logout)", one)}
+    return {html.unescape(item) for item in found if not re.match("/(static|logout)", item)}
 
 
 def test_another_collection_is_chosen_and_every_page_keeps_it(
@@ -113,7 +113,7 @@ def test_another_collection_is_chosen_and_every_page_keeps_it(
     beside.remember("The lamp is green.", force=True)
     edited = beside.update(third, content="The lamp is blue.", reason="painted")
     choice = desk.page.get("/search")
-    (lead,) = (one for one in leads(choice) if one.startswith("/collections"))
+    (lead,) = (text for text in leads(choice) if text.startswith("/collections"))
     shown = desk.page.get(lead)
     while f"{base}/search" not in leads(shown):
         (following,) = re.findall(r'href="([^"]+)" rel="next"', shown.body)
@@ -128,8 +128,8 @@ def test_another_collection_is_chosen_and_every_page_keeps_it(
         page = desk.page.get(base + path)
         assert page.status in (200, 404), path
         assert f"zz-{desk.collection} ( another collection )" in page.text
-        strange = {one for one in leads(page) if one != base and not one.startswith(f"{base}/")}
-        strange = {one for one in strange if not one.startswith(f"{base}?")}
+        strange = {text for text in leads(page) if text != base and not text.startswith(f"{base}/")}
+        strange = {text for text in strange if not text.startswith(f"{base}?")}
         # The lists of collections lead to the others, too.
         if path not in ("/collections", "/health", "/health?audit=yes"):
             assert strange == set(), path
@@ -145,7 +145,7 @@ def test_each_collection_has_answers_of_its_own_to_take_back(
     desk: Desk, beside: Client, asked: tuple[str, str]
 ) -> None:
     base = f"/c/zz-{desk.collection}"
-    others = [beside.remember(one).memory_id for one in (NIGHT, NIGHTLY)]
+    others = [beside.remember(text).memory_id for text in (NIGHT, NIGHTLY)]
     desk.page.submit(desk.page.get("/"), "/answer", "Left replaces")
     desk.page.submit(desk.page.get(base), f"{base}/answer", "Right replaces")
     back = desk.page.submit(desk.page.get("/"), "/undo", "Take back")
@@ -252,8 +252,8 @@ def test_same_shows_what_stays_and_what_the_text_no_longer_has(
     text = "The backup job runs at night, as the job for backups."
     done = desk.page.submit(checked, "/answer", content=text)
     assert "Same: they are one now." in done.text
-    assert {desk.status(one) for one in asked} == {Status.ACTIVE, Status.SUPERSEDED}
-    kept = next(one for one in asked if desk.status(one) is Status.ACTIVE)
+    assert {desk.status(wording) for wording in asked} == {Status.ACTIVE, Status.SUPERSEDED}
+    kept = next(wording for wording in asked if desk.status(wording) is Status.ACTIVE)
     assert desk.bo.get(kept).content == text
 
 
@@ -372,7 +372,7 @@ def test_exact_repeats_are_shown_and_closed_as_one_operation(desk: Desk) -> None
     assert "the repeats changed meanwhile" in late.text
     done = desk.page.submit(late, "/repeats")
     assert "Closed 2 exact repeats" in done.text
-    assert sum(desk.status(one) is Status.ACTIVE for one in (first, *others)) == 1
+    assert sum(desk.status(text) is Status.ACTIVE for text in (first, *others)) == 1
     assert "Taken back: CleanUpDuplicates" in desk.page.submit(desk.page.get("/"), "/undo").text
 
 
@@ -523,8 +523,8 @@ def test_memory_is_replaced_and_its_chain_is_shown(desk: Desk) -> None:
     assert "Replaced." in done.text and desk.status(first) is Status.SUPERSEDED
     second = desk.bo.get(first).superseded_by
     assert desk.bo.get(second).category == "infra"
-    for one in (first, second):
-        chain = desk.page.get(f"/m/{one}").text
+    for text in (first, second):
+        chain = desk.page.get(f"/m/{text}").text
         assert "What it replaced, and what replaced it" in chain and "this one" in chain
 
 
@@ -693,7 +693,7 @@ def test_ticked_states_of_a_plan_are_closed(desk: Desk) -> None:
     done = desk.page.submit(page, "/health/plan", close=ticks[1:])
     assert "Closed 2 states" in done.text
     closed = {tick.partition(":")[0] for tick in ticks[1:]}
-    assert {one for one in ids if desk.status(one) is Status.CLOSED} == closed
+    assert {memory_id for memory_id in ids if desk.status(memory_id) is Status.CLOSED} == closed
     late = desk.page.submit(page, "/health/plan", close=ticks[1:])
     assert late.status == 409
     wrong = desk.page.submit(page, "/health/plan", close="mem_1:x")
@@ -789,7 +789,7 @@ def test_form_that_fails_says_so(desk: Desk) -> None:
 
 def shown(found: list[texts.Piece]) -> str:
     """A text with brackets about what differs."""
-    return "".join(f"[{one.text}]" if one.differs else one.text for one in found)
+    return "".join(f"[{piece.text}]" if piece.differs else piece.text for piece in found)
 
 
 @pytest.mark.parametrize(
@@ -841,7 +841,7 @@ def test_differences_are_marked_and_said(
 def test_texts_with_too_many_words_are_not_compared() -> None:
     long = "word " * (limits.WORDS_COMPARED_MAX + 1)
     found = texts.differing(long, f"{long} more")
-    assert found.lines == [] and not any(one.differs for one in found.left + found.right)
+    assert found.lines == [] and not any(piece.differs for piece in found.left + found.right)
 
 
 def test_evidence_decides_what_is_marked() -> None:

@@ -102,7 +102,7 @@ def test_only_hashes_of_tokens_are_stored_and_only_for_their_owner(tmp_path: Pat
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
     held = {path.name for path in folder.iterdir()}
     assert len(held) == limits.LOGINS_MAX
-    assert held <= {hashlib.sha256(one.encode()).hexdigest() for one in tokens}
+    assert held <= {hashlib.sha256(token.encode()).hexdigest() for token in tokens}
     assert all(not path.read_bytes() for path in folder.iterdir())
 
 
@@ -117,7 +117,7 @@ def test_cookie_is_of_this_port_and_for_the_server_alone(page: ConsoleRun) -> No
     cookie = page.post("/login", {"t": page.logins.make()}).header("set-cookie")
     name, *said = cookie.split("; ")
     assert re.fullmatch(r"totonoe_console_7768=[\w-]{43}", name)
-    assert {one.lower() for one in said} == {
+    assert {text.lower() for text in said} == {
         "httponly",
         "samesite=strict",
         "path=/",
@@ -150,7 +150,7 @@ def test_the_oldest_session_ends_when_there_are_too_many(time: Time) -> None:
     sessions = Sessions(time)
     opened = [sessions.open() for _ in range(limits.SESSIONS_MAX + 1)]
     assert opened[0].ended and sessions.find(opened[0].id) is None
-    assert all(sessions.find(one.id) is one for one in opened[1:])
+    assert all(sessions.find(session.id) is session for session in opened[1:])
 
 
 # -- before anything is routed
@@ -179,7 +179,7 @@ def test_foreign_host_is_refused(inside: ConsoleRun, method: str, target: str, h
 
 @pytest.mark.parametrize("hosts", [[], [HOST, HOST], [HOST, "evil.example"]])
 def test_host_is_said_once(inside: ConsoleRun, hosts: list[str]) -> None:
-    assert inside.send("GET", "/login", b"", [("host", one) for one in hosts]).status == 421
+    assert inside.send("GET", "/login", b"", [("host", host) for host in hosts]).status == 421
 
 
 @pytest.mark.parametrize("host", [HOST, "localhost:7768", "LOCALHOST:7768"])
@@ -350,8 +350,8 @@ def test_every_answer_is_hardened(page: ConsoleRun) -> None:
     answers += [page.get(path) for path in paths]
     answers.append(page.post("/keys", {"csrf": page.csrf_of_session()}))
     answers.append(page.send("HEAD", "/login"))
-    assert {one.status for one in answers} >= {200, 303, 401, 403, 404, 405, 400}
-    assert all(is_hardened(one) for one in answers)
+    assert {answer.status for answer in answers} >= {200, 303, 401, 403, 404, 405, 400}
+    assert all(is_hardened(answer) for answer in answers)
 
 
 def test_policy_lets_nothing_in_from_elsewhere() -> None:
@@ -367,10 +367,10 @@ def test_policy_lets_nothing_in_from_elsewhere() -> None:
 
 def test_templates_hold_no_script_style_or_address_of_another_place() -> None:
     folder = files("totonoe.console") / "templates"
-    names = [one for one in folder.iterdir() if one.name.endswith(".html")]
+    names = [path for path in folder.iterdir() if path.name.endswith(".html")]
     assert len(names) > 10
-    for one in names:
-        source = one.read_text("utf-8")
+    for path in names:
+        source = path.read_text("utf-8")
         assert not re.search(r"<script(?! src=\"/static/)|<style|\sstyle=|\son\w+=|//\w", source)
         assert "| safe }}" not in source and "| safe%" not in source
 

@@ -86,10 +86,10 @@ class Script:
 
     def __call__(self, request: pb.ConsolidateRequest, context: Any) -> Iterator[Any]:
         self.asked.append(pb.ConsolidateRequest.FromString(request.SerializeToString()))
-        for one in self.streams.pop(0):
-            if isinstance(one, tuple):
-                fail(context, *one)
-            yield one
+        for stream in self.streams.pop(0):
+            if isinstance(stream, tuple):
+                fail(context, *stream)
+            yield stream
 
 
 STOPPING = ("UNAVAILABLE", "SHUTTING_DOWN")
@@ -123,7 +123,10 @@ def test_events_as_models(call: Call) -> None:
     assert (one.revision_a, one.revision_b, one.similarity) == (1, 2, pytest.approx(0.93))
     assert (one.keep_because, one.judgement.verdict) == (KeepReason.NEWER, Verdict.UPDATE)
     assert cluster.cluster.memory_ids == ("mem_2", "mem_1")
-    assert [one.memory_b_id for one in last.done.merge_candidates] == ["mem_2", "mem_4"]
+    assert [merge_candidate.memory_b_id for merge_candidate in last.done.merge_candidates] == [
+        "mem_2",
+        "mem_4",
+    ]
     assert (last.done.replay_events, last.done.operation_revision) == (3, 6)
     (request,) = script.asked
     assert (request.collection, request.agent_id) == ("work", "ben")
@@ -151,17 +154,17 @@ def test_stream_that_breaks_goes_on_with_the_token_and_the_same_operation(call: 
     script = Script([PROGRESS, FIRST, STOPPING], [STOPPING], [SECOND, DONE])
     with scripted(Consolidate=script) as address:
         events = call(address, "consolidate")
-    assert [one.resume_token for one in events] == ["r-0", "r-1", "r-2", "r-4"]
-    assert [one.resume_token for one in script.asked] == ["", "r-1", "r-1"]
-    assert len({one.operation_id for one in script.asked}) == 1
+    assert [event.resume_token for event in events] == ["r-0", "r-1", "r-2", "r-4"]
+    assert [request.resume_token for request in script.asked] == ["", "r-1", "r-1"]
+    assert len({request.operation_id for request in script.asked}) == 1
 
 
 def test_run_that_is_gone_begins_anew_and_tells_nothing_twice(call: Call) -> None:
     script = Script([FIRST, STOPPING], [GONE], [PROGRESS, FIRST, SECOND, CLUSTER, DONE])
     with scripted(Consolidate=script) as address:
         events = call(address, "consolidate")
-    assert [one.resume_token for one in events] == ["r-1", "r-0", "r-2", "r-3", "r-4"]
-    assert [one.resume_token for one in script.asked] == ["", "r-1", ""]
+    assert [event.resume_token for event in events] == ["r-1", "r-0", "r-2", "r-3", "r-4"]
+    assert [request.resume_token for request in script.asked] == ["", "r-1", ""]
 
 
 def test_token_of_the_caller_that_is_gone_is_an_error(call: Call) -> None:
@@ -173,7 +176,7 @@ def test_stream_that_ends_without_an_end_is_taken_up_and_then_given_up(call: Cal
     script = Script([FIRST], [], [], [])
     with scripted(Consolidate=script) as address, pytest.raises(errors.Unavailable):
         call(address, "consolidate", options={"retry": QUICK})
-    assert [one.resume_token for one in script.asked] == ["", "r-1", "r-1"]
+    assert [request.resume_token for request in script.asked] == ["", "r-1", "r-1"]
 
 
 def test_closed_consolidation_gives_no_more_events() -> None:
@@ -245,7 +248,7 @@ def test_command_options_reach_the_daemon(run: Run) -> None:
 def test_command_in_json_prints_an_event_a_line(run: Run) -> None:
     result = run("consolidate", "--json", Consolidate=Script([PROGRESS, FIRST, CLUSTER, DONE]))
     lines = [json.loads(line) for line in result.stdout.splitlines()]
-    assert [sorted(one) for one in lines] == [
+    assert [sorted(line) for line in lines] == [
         ["progress", "resume_token"],
         ["candidate", "resume_token"],
         ["cluster", "resume_token"],

@@ -73,14 +73,14 @@ def _given(value: Any, kept: Mapping[str, Any]) -> Any:
     if isinstance(value, str):
         return kept[value[1:]] if value.startswith("$") else value
     if isinstance(value, list):
-        return [_given(one, kept) for one in value]
+        return [_given(item, kept) for item in value]
     if not isinstance(value, dict):
         return value
     if "$time" in value:
         return datetime.fromisoformat(value["$time"])
     if "$times" in value:
         return value["$times"] * value["text"]
-    return {name: _given(one, kept) for name, one in value.items()}
+    return {name: _given(key, kept) for name, key in value.items()}
 
 
 def _is_error(error: errors.TotonoeError, expected: Mapping[str, str], place: str) -> None:
@@ -104,8 +104,8 @@ def _holds(found: Any, expected: Any, place: str) -> None:
     elif isinstance(expected, list):
         assert isinstance(found, Sequence), place
         assert len(found) == len(expected), place
-        for index, (one, other) in enumerate(zip(found, expected, strict=True)):
-            _holds(one, other, f"{place}[{index}]")
+        for index, (item, other) in enumerate(zip(found, expected, strict=True)):
+            _holds(item, other, f"{place}[{index}]")
     else:
         assert found == expected, place
 

@@ -229,4 +229,4 @@ def test_list_episodes_sends_when_and_which_memory(call: Call) -> None:
         ),
         graph_pb.ListEpisodesRequest(page_size=3, page_token="s"),
     ]
-    assert ([one.id for one in page.episodes], page.next_page_token) == (["ep_1"], "t")
+    assert ([episode.id for episode in page.episodes], page.next_page_token) == (["ep_1"], "t")

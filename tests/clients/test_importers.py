@@ -189,7 +189,7 @@ def test_store_says_where_a_text_comes_from_where_it_knows(
     name: str, sources: dict[str | None, int], tmp_path: Path
 ) -> None:
     records = of(Record, read(store_of(name, tmp_path)))
-    assert Counter(one.draft.source for one in records) == sources
+    assert Counter(record.draft.source for record in records) == sources
 
 
 def test_robotmem_rows_become_states_and_events(tmp_path: Path) -> None:

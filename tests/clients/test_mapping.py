@@ -129,8 +129,8 @@ def check(model: Any, message: Message) -> None:
             assert value == dict(held)
         elif field.is_repeated:
             assert isinstance(value, tuple)
-            for one, other in zip(value, held, strict=True):
-                check_value(one, other, field)
+            for entry, other in zip(value, held, strict=True):
+                check_value(entry, other, field)
         elif field.has_presence and not message.HasField(item.name) and value is None:
             pass
         elif value is None:
@@ -148,7 +148,7 @@ def check_value(value: Any, held: Any, field: FieldDescriptor) -> None:
     elif isinstance(value, dict):
         assert value == MessageToDict(held)
     elif isinstance(value, tuple):
-        assert value == tuple(getattr(held, one.name) for one in held.DESCRIPTOR.fields)
+        assert value == tuple(getattr(held, item.name) for item in held.DESCRIPTOR.fields)
     elif isinstance(value, array):
         assert value.tobytes() == held
     elif isinstance(held, bytes):

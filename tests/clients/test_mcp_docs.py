@@ -52,7 +52,7 @@ def test_page_has_the_fields_of_each_part_of_an_answer() -> None:
 
 def test_page_has_each_setting_with_its_variable() -> None:
     elsewhere = {"timeout_s", "token", "ca", "cert", "key", "proved"}
-    own = {one.name for one in fields(Settings)} - elsewhere
+    own = {field.name for field in fields(Settings)} - elsewhere
     names = {name.partition("_")[0] if name.startswith("listen") else name for name in own}
     for name in names:
         option = f"--{name.replace('_', '-')}"

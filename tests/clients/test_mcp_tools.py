@@ -61,7 +61,7 @@ def tokens(line: str) -> int:
 def listed(agent: Agent) -> list[dict[str, Any]]:
     """Return the tools as they are on the wire."""
     tools = agent.ask("list_tools").tools
-    return [one.model_dump(by_alias=True, exclude_none=True, mode="json") for one in tools]
+    return [tool.model_dump(by_alias=True, exclude_none=True, mode="json") for tool in tools]
 
 
 # -- the list
@@ -71,46 +71,46 @@ def listed(agent: Agent) -> list[dict[str, Any]]:
 @pytest.mark.parametrize("scaffolds", [False, True])
 def test_core_tools_are_nine_and_small(connect: Connect, mode: str, scaffolds: bool) -> None:
     tools = listed(connect(mode, scaffolds=scaffolds))
-    assert tuple(one["name"] for one in tools) == CORE
+    assert tuple(tool["name"] for tool in tools) == CORE
     assert len(CORE) == 9
     assert len(json.dumps(tools, separators=(",", ":"))) <= 8_000
-    for one in tools:
-        assert one["outputSchema"]["properties"]["advice"] == {"type": "string"}
+    for tool in tools:
+        assert tool["outputSchema"]["properties"]["advice"] == {"type": "string"}
 
 
 def test_full_tools_add_five(connect: Connect) -> None:
     tools = listed(connect(tools="full"))
     assert len(json.dumps(tools, separators=(",", ":"))) <= 16_000
-    assert {one["name"] for one in tools} - set(CORE) == {
+    assert {tool["name"] for tool in tools} - set(CORE) == {
         "review_memory",
         "link_memories",
         "create_episode",
         "get_episode",
         "end_session",
     }
-    assert set(DESCRIPTIONS) == set(ANNOTATIONS) == {one["name"] for one in tools}
+    assert set(DESCRIPTIONS) == set(ANNOTATIONS) == {tool["name"] for tool in tools}
 
 
 def test_no_tool_takes_an_agent_a_session_or_a_collection(connect: Connect) -> None:
     for tool in listed(connect(tools="full")):
         schema = tool["inputSchema"]
         assert schema["additionalProperties"] is False
-        assert not [one for one in schema["properties"] if re.match("agent|session|coll", one)]
+        assert not [item for item in schema["properties"] if re.match("agent|session|coll", item)]
 
 
 def test_annotations_say_what_reads_and_what_replaces(connect: Connect) -> None:
-    hints = {one["name"]: one["annotations"] for one in listed(connect(tools="full"))}
-    reads = {name for name, one in hints.items() if one["readOnlyHint"]}
-    replaces = {name for name, one in hints.items() if one.get("destructiveHint")}
+    hints = {entry["name"]: entry["annotations"] for entry in listed(connect(tools="full"))}
+    reads = {name for name, hint in hints.items() if hint["readOnlyHint"]}
+    replaces = {name for name, hint in hints.items() if hint.get("destructiveHint")}
     assert reads == {"recall", "get_memory", "get_episode", "list_questions"}
     assert replaces == {
         *("forget", "merge_memories", "undo", "resolve", "review_memory", "end_session")
     }
-    assert all(one["openWorldHint"] is False for one in hints.values())
+    assert all(hint["openWorldHint"] is False for hint in hints.values())
 
 
 def test_description_of_remember_says_when_to_call_it(connect: Connect) -> None:
-    (remember,) = (one for one in listed(connect()) if one["name"] == "remember")
+    (remember,) = (entry for entry in listed(connect()) if entry["name"] == "remember")
     assert remember["description"].startswith("Save one durable fact, decision or preference")
     assert "that is success, do not retry or reword" in remember["description"]
 
@@ -233,7 +233,7 @@ def test_recall_names_a_source_and_leaves_out_less_trusted_ones(connect: Connect
     agent.data("remember", content=PORT, source="external")
     agent.data("remember", content="Staging has a database for tests.")
     shown = agent.text("recall", query="staging database").splitlines()
-    (line,) = [one for one in shown if "source" in one]
+    (line,) = [text for text in shown if "source" in text]
     assert ", by planner, source external" in line
     (note,) = agent.data("recall", query="staging database", min_source="agent")["notes"]
     assert note["source"] == "agent"
@@ -331,13 +331,17 @@ def test_get_memory_shows_versions_and_missing_ids(connect: Connect) -> None:
     agent.data("merge_memories", keep_id=second, remove_ids=[first])
     answer = agent.call("get_memory", memory_ids=[first, UNKNOWN, first], history=True)
     data = answer.structured_content
-    assert [one["status"] for one in data["notes"]] == ["superseded"]
+    assert [note["status"] for note in data["notes"]] == ["superseded"]
     assert data["missing_ids"] == [UNKNOWN]
-    assert [one["operation"] for one in data["versions"]] == ["Merge", "Remember", "Remember"]
+    assert [version["operation"] for version in data["versions"]] == [
+        "Merge",
+        "Remember",
+        "Remember",
+    ]
     assert f"Memory not found: {UNKNOWN}\n\n---\n{advice.NOT_FOUND}" in answer.content[0].text
     operation = data["versions"][1]["operation_id"]
     assert f"[{first}] revision 1, Remember, {operation}" not in answer.content[0].text
-    (saved,) = (one for one in data["versions"] if one["revision"] == 1)
+    (saved,) = (version for version in data["versions"] if version["revision"] == 1)
     assert (
         f"[{first}] revision 1, Remember, {saved['operation_id']}, by host\n    {PORT}"
         in answer.content[0].text
@@ -596,7 +600,7 @@ def test_recall_leaves_out_what_hardly_fits_and_says_so(connect: Connect) -> Non
 def test_advice_never_contradicts_what_a_tool_says_of_itself(connect: Connect) -> None:
     for scaffolds in (False, True):
         agent = connect(scaffolds=scaffolds)
-        (said,) = (one["description"] for one in listed(agent) if one["name"] == "remember")
+        (said,) = (entry["description"] for entry in listed(agent) if entry["name"] == "remember")
         assert "that is success" in said
         assert ("do not retry or reword" in said) is not scaffolds
         agent.data("remember", content=f"The lamp {scaffolds} is green.")
@@ -619,8 +623,8 @@ def test_questions_of_the_advice_come_where_the_host_asks_for_them(connect: Conn
 
 
 def test_tools_that_advice_and_prompt_name_exist() -> None:
-    texts = [INTROSPECT, *(one for name, one in vars(advice).items() if name.isupper())]
-    named = {one for text in texts for one in re.findall(r"\b(?:use|with|run) (\w+)", text)}
+    texts = [INTROSPECT, *(key for name, key in vars(advice).items() if name.isupper())]
+    named = {item for text in texts for item in re.findall(r"\b(?:use|with|run) (\w+)", text)}
     assert named - {"recall", "remember", "forget", "resolve", "consolidate"} == set()
 
 
@@ -691,7 +695,7 @@ def test_agent_is_that_of_the_settings_else_the_name_of_the_host(
     connect(agent="chosen").data("remember", content="Said by the settings.")
     connect(name=" ").data("remember", content="Said by nobody.")
     with server.client() as client:
-        agents = {one.agent_id for one in client.list(collection=collection).memories}
+        agents = {memory.agent_id for memory in client.list(collection=collection).memories}
     assert agents == {"host-auto", "host-legacy", "chosen", "mcp"}
 
 
@@ -861,7 +865,7 @@ def test_collection_that_is_named_is_made_at_its_first_use(
 @pytest.mark.parametrize("mode", PROTOCOLS)
 def test_introspect_shows_recent_notes_and_the_advice(connect: Connect, mode: str) -> None:
     agent = connect(mode)
-    assert [one.name for one in agent.ask("list_prompts").prompts] == ["introspect"]
+    assert [prompt.name for prompt in agent.ask("list_prompts").prompts] == ["introspect"]
     agent.data("remember", content=PORT)
     (message,) = agent.ask("get_prompt", "introspect").messages
     assert f"    {PORT}" in message.content.text
@@ -890,7 +894,9 @@ def test_resources_show_recent_memories_and_one_by_id(connect: Connect, mode: st
         (content,) = agent.ask("read_resource", uri).contents
         return str(content.text)
 
-    assert [str(one.uri) for one in agent.ask("list_resources").resources] == ["memory://recent"]
+    assert [str(resource.uri) for resource in agent.ask("list_resources").resources] == [
+        "memory://recent"
+    ]
     (template,) = agent.ask("list_resource_templates").resource_templates
     assert template.uri_template == "memory://{id}"
     assert read("memory://recent") == "No memories."

@@ -21,7 +21,7 @@ ODD = ("a/b", 'c","d', "*", " ", "é\x1f")
 
 
 def names(page: Any) -> list[tuple[tuple[str, ...], int]]:
-    return [(one.names, one.memory_count) for one in page.namespaces]
+    return [(namespace.names, namespace.memory_count) for namespace in page.namespaces]
 
 
 def test_guard_compares_within_a_namespace(store: Call) -> None:
@@ -38,8 +38,8 @@ def test_guard_compares_within_a_namespace(store: Call) -> None:
 
 
 def test_namespaces_are_listed_filtered_and_cut(store: Call) -> None:
-    for at, one in enumerate([(), ADA, (*ADA, "notes"), BEN, ("teams",), ODD]):
-        store("remember", f"Fact number {at} of them.", namespace=one, force=True)
+    for at, item in enumerate([(), ADA, (*ADA, "notes"), BEN, ("teams",), ODD]):
+        store("remember", f"Fact number {at} of them.", namespace=item, force=True)
     assert names(store("list_namespaces")) == [
         (ODD, 1), (("teams",), 1), (ADA, 1), ((*ADA, "notes"), 1), (BEN, 1),
     ]  # fmt: skip
@@ -54,7 +54,7 @@ def test_namespaces_are_listed_filtered_and_cut(store: Call) -> None:
     page = store("list_namespaces", patterns=both)
     assert (names(page), page.total_count) == ([(BEN, 1)], 1)
     below = store("list", namespace_prefix=ADA)
-    assert [one.namespace for one in below.memories] == [ADA, (*ADA, "notes")]
+    assert [memory.namespace for memory in below.memories] == [ADA, (*ADA, "notes")]
     assert store("list", namespace_prefix=ODD).memories[0].namespace == ODD
     assert store("list", namespace_prefix=["user"]).memories == ()
 
@@ -77,7 +77,7 @@ def test_comparisons_look_into_attributes(store: Call) -> None:
 
     def prices(*comparisons: Any) -> list[Any]:
         found = store("list", comparisons=comparisons).memories
-        return [one.attributes["price"] for one in found]
+        return [item.attributes["price"] for item in found]
 
     assert prices(("price", ">=", 1)) == [1, 2.5]
     assert prices(("price", "gt", 1), ("price", "<", 2.6)) == [2.5]
@@ -94,7 +94,7 @@ def test_why_not_names_the_comparison_and_the_namespace(store: Call) -> None:
     told = store(
         "why_not", tea.memory_id, "tea", comparisons=[("a.p", ">", 5)], namespace_prefix=["x"]
     )
-    unmet = [(one.name, one.asked, one.held) for one in told.unmet]
+    unmet = [(condition.name, condition.asked, condition.held) for condition in told.unmet]
     assert unmet == [
         ("comparisons", "a.p gt 5", '{"a": {"p": 3}}'),
         ("namespace_prefix", "x", "users, ada"),
@@ -106,7 +106,7 @@ def test_watch_takes_the_conditions(server: Any, collection: str) -> None:
         client.remember("The tea costs 3.", attributes={"p": 3}, namespace=ADA)
         client.remember("The bread costs 5.", attributes={"p": 5}, namespace=ADA)
         events = client.watch(after_revision=0, comparisons=[("p", ">", 4)], namespace_prefix=ADA)
-        event = next(one for one in events if one.change is not None)
+        event = next(item for item in events if item.change is not None)
         (memory,) = event.change.memories
         assert memory.memory.content == "The bread costs 5."
         events.close()
@@ -178,7 +178,7 @@ def test_command_line_takes_all_of_it(server: Any, collection: str) -> None:
     )  # fmt: skip
     run("remember", "The coffee costs 5.", "--namespace", '["a/b"]', "--attributes", '{"p": 5}')
     found = run("list", "--where", "p>=3", "--where", "p!=5", "--namespace-prefix", "users")
-    assert [one["memory_id"] for one in found["memories"]] == [saved["memory_id"]]
+    assert [other["memory_id"] for other in found["memories"]] == [saved["memory_id"]]
     assert found["memories"][0]["expires_after_s"] == 60
     page = run("namespaces", "--prefix", "users/*")
     assert page["namespaces"] == [{"names": ["users", "ada"], "memory_count": 1}]

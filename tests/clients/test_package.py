@@ -84,8 +84,8 @@ def test_client_loads_models_of_memories_alone() -> None:
 def test_client_loads_models_of_a_topic_for_its_first_call() -> None:
     for name in lazily.__all__:
         late, loaded = getattr(lazily, name), import_module("totonoe." + name.replace("_", "."))
-        own = [one for one in vars(loaded) if not one.startswith("_")]
-        assert all(getattr(late, one) is getattr(loaded, one) for one in own)
+        own = [text for text in vars(loaded) if not text.startswith("_")]
+        assert all(getattr(late, text) is getattr(loaded, text) for text in own)
         with pytest.raises(AttributeError, match="Nothing"):
             late.Nothing  # noqa: B018
     with pytest.raises(AttributeError, match="nothing_models"):
@@ -136,7 +136,7 @@ def test_clients_public_methods_have_equal_signatures() -> None:
 
     blocking, awaited = methods(Client), methods(AsyncClient)
     # The process of a blocking client may fork: it has a stream only if it asks for one.
-    streams = [one["__init__"].pop() for one in (blocking, awaited)]
+    streams = [entry["__init__"].pop() for entry in (blocking, awaited)]
     assert streams == ["multiplex: 'bool' = False", "multiplex: 'bool' = True"]
     # The asyncio client takes asynchronous iterables as well.
     assert blocking.pop("remember_many")[0] == awaited.pop("remember_many")[0]

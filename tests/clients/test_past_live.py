@@ -64,17 +64,17 @@ def test_forgotten_said_again_and_brought_back(ask: Call) -> None:
 
     refused = ask("undo", gone.operation_id)
     assert not refused.undone
-    assert [one.kind for one in refused.conflicts] == [UndoConflictKind.DUPLICATE]
+    assert [conflict.kind for conflict in refused.conflicts] == [UndoConflictKind.DUPLICATE]
     assert refused.conflicts[0].duplicate.memory_id == again.memory_id
 
     ask("undo", again.revision)
     back = ask("undo", gone.revision, reason="it did not")
     assert back.undone
-    assert [(one.id, one.status) for one in back.memories] == [(first.memory_id, "active")]
+    assert [(memory.id, memory.status) for memory in back.memories] == [(first.memory_id, "active")]
     assert ask("get", first.memory_id, as_of=gone.revision).status == "forgotten"
     assert ask("get_many", [first.memory_id], as_of=1).as_of_revision == 1
 
-    kinds = [one.operation.kind for one in ask("history", first.memory_id).versions]
+    kinds = [version.operation.kind for version in ask("history", first.memory_id).versions]
     assert kinds == ["Undo", "Forget", "Remember"]
     (undo,) = ask("operations", kinds=["Undo"], reason_contains="DID not").operations
     assert (undo.revision, undo.undoes, undo.agent_id) == (back.revision, gone.revision, "anna")
@@ -96,9 +96,9 @@ def test_forget_by_conditions_forgets_what_was_shown(ask: Call) -> None:
     ask("remember", "Rain is expected on Friday.")
     shown = ask("forget", dry_run=True, tags=["old"])
     assert shown.matching_count == 2
-    ids = [one.id for one in shown.forgotten]
-    assert ids == [one.memory_id for one in old]
-    revisions = {one.id: one.revision for one in shown.forgotten}
+    ids = [memory.id for memory in shown.forgotten]
+    assert ids == [item.memory_id for item in old]
+    revisions = {memory.id: memory.revision for memory in shown.forgotten}
     ask("update", ids[0], importance=5)
     with pytest.raises(errors.StaleRevision):
         ask("forget", ids, expected_revisions=revisions)
@@ -114,12 +114,12 @@ def test_merge_leads_to_the_one_that_stayed_and_is_undone(ask: Call) -> None:
     merged = ask("merge", keep, other, content="The staging database is in Frankfurt.")
     assert merged.merged
     assert set(merged.memory.tags) == {"a", "b"}
-    assert "5433" in {one.text for one in merged.lost}
+    assert "5433" in {detail.text for detail in merged.lost}
     assert ask("get", other).superseded_by == keep
     assert ask("get", other, follow_superseded=True).id == keep
     assert ask("get_many", [other], follow_superseded=True).redirects == {other: keep}
     undone = ask("undo", merged.operation_id)
-    assert {one.status for one in undone.memories} == {"active"}
+    assert {memory.status for memory in undone.memories} == {"active"}
     assert ask("get", keep).content == PORT
 
 
@@ -133,9 +133,11 @@ def test_undo_of_what_changed_since_is_refused_or_done_in_part(ask: Call) -> Non
         ask("undo", redo.revision)
     assert len(caught.value.conflicts) == 1
     preview = ask("undo", redo.revision, dry_run=True)
-    assert [(one.kind, one.memory_id) for one in preview.conflicts] == [("changed", ids[0])]
+    assert [(conflict.kind, conflict.memory_id) for conflict in preview.conflicts] == [
+        ("changed", ids[0])
+    ]
     part = ask("undo", redo.revision, partial=True)
-    assert (part.undone, [one.id for one in part.memories]) == (True, [ids[1]])
+    assert (part.undone, [memory.id for memory in part.memories]) == (True, [ids[1]])
     assert len(part.conflicts) == 1
 
 
@@ -158,7 +160,9 @@ def test_neighbors_and_episodes_follow_what_became_of_memories(ask: Call) -> Non
     ask("link", ids[0], ids[1], "causes", confidence=0.8)
     ask("link", ids[1], ids[2], "coactivated", confidence=0.5)
     found = ask("neighbors", ids[0], depth=2, hop_decay=1.0, types=["causes", "coactivated"])
-    assert [(one.memory.id, one.depth, one.via_id) for one in found.neighbors] == [
+    assert [
+        (neighbor.memory.id, neighbor.depth, neighbor.via_id) for neighbor in found.neighbors
+    ] == [
         (ids[1], 1, ids[0]),
         (ids[2], 2, ids[1]),
     ]
@@ -166,7 +170,10 @@ def test_neighbors_and_episodes_follow_what_became_of_memories(ask: Call) -> Non
     made = ask("create_episode", "A day.", ids, importance=5)
     gone = ask("forget", ids[1])
     read = ask("get_episode", made.episode.id, include_memories=True)
-    assert ([one.id for one in read.memories], read.episode.gone_count) == ([ids[0], ids[2]], 1)
+    assert ([memory.id for memory in read.memories], read.episode.gone_count) == (
+        [ids[0], ids[2]],
+        1,
+    )
     assert read.note
     ask("undo", gone.revision)
     assert ask("list_episodes", memory_id=ids[1]).episodes[0].memory_ids == tuple(ids)
@@ -207,7 +214,7 @@ def test_commands_take_back_step_by_step(totonoe: Call) -> None:
     assert "importance: 3" in said
     assert said.startswith("revision 3, Undo, ")
     code, page = totonoe("operations", "--memory", first["memory_id"], "--kind", "Update")
-    assert [one["undone_by"] for one in page["operations"]] == [3]
+    assert [operation["undone_by"] for operation in page["operations"]] == [3]
 
 
 def test_commands_forget_and_tell_it_when_it_is_said_again(totonoe: Call) -> None:

@@ -51,7 +51,7 @@ def test_collection_gets_the_new_model_and_the_old_one_back(
             client.remember("a text that is new")
         assert caught.value.reason == "MODEL_MISMATCH"
         *progress, last = call(server.address, "reembed", operation_id="op 1", reason="better")
-        assert all(isinstance(one.progress.phase, ReembedPhase) for one in progress)
+        assert all(isinstance(step.progress.phase, ReembedPhase) for step in progress)
         done = last.done
         assert (done.before.dimension, done.after.dimension) == (64, 96)
         assert (done.memory_count, done.embedded_count, done.replayed) == (20, 20, False)
@@ -61,7 +61,7 @@ def test_collection_gets_the_new_model_and_the_old_one_back(
             assert client.recall(TEXTS[3], mode="vector").hits[0].memory.id == ids[3]
             assert client.remember("a text that is new").saved
             newest = client.operations().operations
-            assert [one.kind for one in newest][:2] == ["Remember", "Reembed"]
+            assert [operation.kind for operation in newest][:2] == ["Remember", "Reembed"]
             with pytest.raises(FailedPrecondition) as caught:
                 client.undo("op 1")
             assert caught.value.reason == "NOT_UNDOABLE"

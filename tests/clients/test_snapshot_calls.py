@@ -117,7 +117,7 @@ def test_purge_says_what_to_do_about_snapshots(call: Call, use: Any) -> None:
     with scripted(Purge=answering(answer, requests)) as address:
         told = call(address, "purge", "mem_1", snapshots=use)
         call(address, "purge", "mem_1")
-    assert [one.snapshots for one in requests] == [
+    assert [request.snapshots for request in requests] == [
         pb.SNAPSHOT_USE_REWRITE,
         pb.SNAPSHOT_USE_LIST,
     ]
@@ -171,7 +171,7 @@ def test_restore_asks_before_it_replaces(run: Run) -> None:
     assert asked.exit_code != 0, "nobody is there to be asked"
     done = run("snapshot", "restore", SNAPSHOT.id, "notes", "--yes", RestoreSnapshot=restore)
     assert done.exit_code == 0
-    assert [one.confirmation_token for one in requests] == ["", "", "token"]
+    assert [item.confirmation_token for item in requests] == ["", "", "token"]
     assert requests[1].operation_id.startswith("op_")
     assert done.stdout.splitlines() == [
         "Restored snap_0123456789abcdef as notes, at revision 8.",
@@ -239,8 +239,8 @@ def test_verify_tells_what_is_wrong_by_its_exit_code(file: Path, tmp_path: Path)
 
 
 def test_verify_reads_the_manifest_beside_the_file(file: Path, tmp_path: Path) -> None:
-    for one in (file, file.with_name(file.name.partition(".")[0] + ".json")):
-        (tmp_path / one.name).write_bytes(one.read_bytes())
+    for path in (file, file.with_name(file.name.partition(".")[0] + ".json")):
+        (tmp_path / path.name).write_bytes(path.read_bytes())
     beside = tmp_path / file.name
     assert invoke("verify", str(beside)).exit_code == 0
     data = bytearray(file.read_bytes())
@@ -256,7 +256,9 @@ def test_import_lists_a_file_in_another_directory(file: Path, tmp_path: Path) ->
         result = invoke("import", str(file), "--data-dir", str(tmp_path / "data"))
         assert result.exit_code == 0, result.output
         page = store.engine.list_snapshots("", 100, "").result(wait_s())
-        assert [one.snapshot.id for one in page.snapshots] == [file.name.partition(".")[0]]
+        assert [snapshot.snapshot.id for snapshot in page.snapshots] == [
+            file.name.partition(".")[0]
+        ]
     again = invoke("import", str(file), "--data-dir", str(tmp_path / "data"), "--json")
     assert json.loads(again.stdout)["sound"], "once more is the same"
 

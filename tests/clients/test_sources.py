@@ -23,7 +23,7 @@ def test_source_is_set_changed_filtered_and_read(store: Call) -> None:
     own = store("remember", "The pump in the cellar leaks.").memory_id
     assert store("get", page).source is Source.EXTERNAL
     assert store("get", own).source is Source.AGENT
-    assert [one.id for one in store("list", sources=["external"]).memories] == [page]
+    assert [memory.id for memory in store("list", sources=["external"]).memories] == [page]
     hits = store("recall", "museum pump", min_source=Source.AGENT).hits
     assert [hit.memory.id for hit in hits] == [own]
     assert store("update", page, source="user").memory.source is Source.USER
@@ -72,7 +72,7 @@ def test_command_sets_filters_and_shows_it(server: Any, collection: str, tmp_pat
     place[-1] = other
     run("import", str(file))
     copied = json.loads(run("--json", "list"))["memories"]
-    assert {one["content"][4:10]: one["source"] for one in copied} == {
+    assert {item["content"][4:10]: item["source"] for item in copied} == {
         "museum": "external",
         "pump i": "agent",
     }

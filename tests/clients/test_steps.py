@@ -274,8 +274,8 @@ def printing() -> Iterator[str]:
     for path in CLI.rglob("*.py"):
         for node in ast.parse(path.read_text("utf-8")).body:
             if isinstance(node, ast.FunctionDef) and path.name != "stepping.py":
-                calls = [one.func for one in ast.walk(node) if isinstance(one, ast.Call)]
-                if {"step", "again"} & {one.id for one in calls if isinstance(one, ast.Name)}:
+                calls = [item.func for item in ast.walk(node) if isinstance(item, ast.Call)]
+                if {"step", "again"} & {call.id for call in calls if isinstance(call, ast.Name)}:
                     yield named(path, node.name)
 
 
@@ -297,9 +297,9 @@ def test_every_printed_line_changes_the_collection_that_it_is_about(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, printed: set[str], shown: list[Settings]
 ) -> None:
     likely = Likelihood(monkeypatch)
-    for one, other in itertools.combinations((NIGHT, NIGHTLY, EACH), 2):
-        likely.say(one, other, 0.86)
-        likely.say(f"The wiki: {one}", f"The wiki: {other}", 0.86)
+    for combination, other in itertools.combinations((NIGHT, NIGHTLY, EACH), 2):
+        likely.say(combination, other, 0.86)
+        likely.say(f"The wiki: {combination}", f"The wiki: {other}", 0.86)
     likely.say(NIGHT, LATELY, 0.34)
     likely.say(GOOGLE, META, 0.0, Verdict.UPDATE, finding=Finding.NAME)
     monkeypatch.setattr(calibrating, "probe_pairs", small_probe)
@@ -326,8 +326,8 @@ def test_every_printed_line_changes_the_collection_that_it_is_about(
     elsewhere = set(printing()) - printed | {"show.reembed.reembedded"}
     assert elsewhere == set(ELSEWHERE)
     assert len(typed) > 60
-    assert {one.agent for one in shown} == {AGENT}
-    assert {one.collection for one in shown} == {"questions", "a_store"}
+    assert {settings.agent for settings in shown} == {AGENT}
+    assert {settings.collection for settings in shown} == {"questions", "a_store"}
 
 
 @pytest.mark.parametrize(

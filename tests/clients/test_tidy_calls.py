@@ -271,7 +271,7 @@ def test_a_plan_goes_in_the_form_it_is_given_in(call: Call) -> None:
     )
     assert third.plan_json == "whatever"
     assert isinstance(got, PlanApplied)
-    assert [one.fate for one in got.outcomes] == [TidyFate.CLOSED, TidyFate.REFUSED]
+    assert [outcome.fate for outcome in got.outcomes] == [TidyFate.CLOSED, TidyFate.REFUSED]
     assert got.outcomes[1].duplicate is not None
     assert got.outcomes[1].duplicate.memory_id == "mem_3"
     assert (got.merged_count, got.closed_count, got.summary_count) == (1, 2, 1)

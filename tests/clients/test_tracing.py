@@ -313,7 +313,7 @@ def test_trace_goes_from_the_application_through_the_client_to_the_daemons_stage
         (served,) = collector.wait_for(1)
         client, turn = spans()
         assert served.parent_span_id == client.context.span_id.to_bytes(8, "big")
-        ids = {one.trace_id for one in [served, *collector.below(served)]}
+        ids = {span.trace_id for span in [served, *collector.below(served)]}
         assert ids == {turn.context.trace_id.to_bytes(16, "big")}
         assert len(collector.below(served)) == 6
         assert client.start_time <= served.start_time_unix_nano
@@ -351,7 +351,7 @@ def test_provider_that_samples_nothing_gets_no_attributes_and_says_so_to_the_dae
     monkeypatch.setattr(tracing, "_record_count", lambda *_: pytest.fail("it is for nobody"))
     with scripted(Remember=remember) as address:
         call(address, "remember", "tea")
-    assert [sampled(one) for one in carried] == [False]
+    assert [sampled(text) for text in carried] == [False]
 
 
 def test_client_loads_no_package_for_spans() -> None:

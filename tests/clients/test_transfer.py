@@ -109,7 +109,7 @@ def test_import_sends_the_file_in_pieces_and_gathers_what_is_told(
     assert daemon.data == [data]
     assert found.done
     assert found == told[-1]
-    assert [one.line for one in found.items] == list(range(1, found.saved_count + 1))
+    assert [item.line for item in found.items] == list(range(1, found.saved_count + 1))
     assert found.items[0].duplicate_of == "mem_x"
     assert found.header.statuses == ("active",)
 
@@ -141,7 +141,7 @@ def test_import_of_what_cannot_be_read_again_raises(call: Call) -> None:
 
 def test_import_that_gets_no_answer_ends(call: Call) -> None:
     def silent(requests: Iterator[Any], _: Any) -> Iterator[Any]:
-        yield from (one for one in requests if one is None)
+        yield from (request for request in requests if request is None)
 
     with scripted(Import=silent) as address, pytest.raises(errors.DeadlineExceeded):
         call(address, "import_file", io.BytesIO(b"x"), timeout_s=0.05)

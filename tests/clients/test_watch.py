@@ -52,10 +52,10 @@ class Script:
 
     def __call__(self, request: op.WatchRequest, context: Any) -> Iterator[op.WatchResponse]:
         self.asked.append(op.WatchRequest.FromString(request.SerializeToString()))
-        for one in self.streams.pop(0):
-            if isinstance(one, tuple):
-                fail(context, *one[:2], metadata=one[2] if len(one) > 2 else None)
-            yield one
+        for stream in self.streams.pop(0):
+            if isinstance(stream, tuple):
+                fail(context, *stream[:2], metadata=stream[2] if len(stream) > 2 else None)
+            yield stream
 
 
 def revisions(events: list[Any]) -> list[int]:
@@ -63,7 +63,10 @@ def revisions(events: list[Any]) -> list[int]:
 
 
 def asked_after(script: Script) -> list[int | None]:
-    return [one.after_revision if one.HasField("after_revision") else None for one in script.asked]
+    return [
+        request.after_revision if request.HasField("after_revision") else None
+        for request in script.asked
+    ]
 
 
 STOPPING = ("UNAVAILABLE", "SHUTTING_DOWN")
@@ -248,7 +251,7 @@ def test_goes_on_over_a_restart_of_the_daemon() -> None:
             for event in events:
                 begun.set()
                 memories = event.change.memories if event.change else ()
-                seen.extend(one.memory.content for one in memories)
+                seen.extend(change.memory.content for change in memories)
                 if len(seen) == 3:
                     return
 

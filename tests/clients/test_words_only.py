@@ -46,7 +46,7 @@ def test_commands_without_vectors(address: str, tmp_path: Path) -> None:
         return result
 
     saved = json.loads(run("remember", PORT, "--json").stdout)
-    cosine = next(one for one in saved["layers"] if one["layer"] == "cosine")
+    cosine = next(layer for layer in saved["layers"] if layer["layer"] == "cosine")
     assert (cosine["ran"], "has no model" in cosine["skipped_because"]) == (False, True)
     found = run("recall", "which port")
     assert "has no model" in found.stdout + found.stderr

@@ -56,13 +56,17 @@ class Collection:
         return SimpleNamespace(revision=len(self.events))
 
     def list_all(self, categories: Any = None, **_: Any) -> Iterator[SimpleNamespace]:
-        live = [one for one in self.memories.values() if one.status is Status.ACTIVE]
-        for one in sorted(live, key=lambda one: (one.created_time, one.id)):
-            if categories is None or one.category in categories:
-                yield one
+        live = [
+            namespace for namespace in self.memories.values() if namespace.status is Status.ACTIVE
+        ]
+        for namespace in sorted(live, key=lambda one: (one.created_time, one.id)):
+            if categories is None or namespace.category in categories:
+                yield namespace
 
     def get_many(self, ids: Any) -> Any:
-        return SimpleNamespace(missing_ids=tuple(one for one in ids if one not in self.memories))
+        return SimpleNamespace(
+            missing_ids=tuple(memory_id for memory_id in ids if memory_id not in self.memories)
+        )
 
     def watch(self, after_revision: int, **_: Any) -> Iterator[Any]:
         if after_revision > len(self.events):
@@ -75,11 +79,11 @@ class Collection:
 
     def change(self, *memories: Any, gone: tuple[str, ...] = ()) -> None:
         """One operation that leaves these memories, and hides or purges others."""
-        self.memories |= {one.id: one for one in memories}
-        told = [SimpleNamespace(memory_id=one.id, memory=one) for one in memories]
-        told += [SimpleNamespace(memory_id=one, memory=None) for one in gone]
-        for one in gone:
-            self.memories.pop(one, None)
+        self.memories |= {memory.id: memory for memory in memories}
+        told = [SimpleNamespace(memory_id=memory.id, memory=memory) for memory in memories]
+        told += [SimpleNamespace(memory_id=text, memory=None) for text in gone]
+        for text in gone:
+            self.memories.pop(text, None)
         revision = len(self.events) + 1
         operation = SimpleNamespace(revision=revision, kind="Remember")
         change = SimpleNamespace(memories=tuple(told), operation=operation)
@@ -395,7 +399,7 @@ class TestMark:
         collection.change(note(1, importance=5), note(2, status=Status.FORGOTTEN))
         told = keep()
         assert lines(tmp_path / "MEMORY.md")[0] == line
-        assert any("1 entries" in one for one in told)
+        assert any("1 entries" in item for item in told)
 
     def test_mark_beyond_the_collection_compares_all(
         self, tmp_path: Path, collection: Collection, keep: Any
@@ -453,7 +457,7 @@ class TestFailures:
 
         told = keep(sleep=sleep)
         assert len(slept) == 2
-        assert any("cannot write" in one for one in told)
+        assert any("cannot write" in item for item in told)
         assert note(1).id not in log.read_text()
         assert folder.is_dir()
 

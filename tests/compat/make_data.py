@@ -150,7 +150,7 @@ def fill(store: Store) -> dict[str, str]:
             "anna", vector=(vector(1, 2, 3, 4) + vector(4, 1, -1, 1)).tobytes(), k=2
         )
         assert len(store.recall(query).hits) == 2
-    saved, refused = (store.do(one, operation_id=name) for name, one in KEPT.items())
+    saved, refused = (store.do(command, operation_id=name) for name, command in KEPT.items())
     assert (saved.saved, refused.saved) == (True, False)
     closed = store.do(Decay("anna", close_below=0.2))
     ids = {
@@ -169,7 +169,7 @@ def fill(store: Store) -> dict[str, str]:
         "merged": colour[1],
         "evening": walk.episode.id,
     }
-    assert [one.memory_id for one in closed.closed] == [faded], closed
+    assert [memory.memory_id for memory in closed.closed] == [faded], closed
     return ids
 
 

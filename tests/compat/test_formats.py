@@ -29,7 +29,7 @@ DATA = Path(__file__).parent / "data"
 FORMATS = sorted(int(path.name.split("-")[1]) for path in DATA.glob("format-*"))
 DISMISSALS_TOLD_SINCE = 7
 RECALLERS_TOLD_SINCE = 9
-SINCE_4 = [one for one in FORMATS if one >= 4]
+SINCE_4 = [number for number in FORMATS if number >= 4]
 """Those whose directories hold a private memory with an external id."""
 
 
@@ -83,18 +83,18 @@ def told_now(old: Old) -> dict[str, Any]:
     if old.format < RECALLERS_TOLD_SINCE:
         for agent in ("anna", "ben"):
             histories = now[agent]["histories"].values()
-            own = [one.pop("recallers", ()) for one in histories]
-            others = [one.pop("other_recall_count", 0) for one in histories]
+            own = [history.pop("recallers", ()) for history in histories]
+            others = [history.pop("other_recall_count", 0) for history in histories]
             assert (any(own), any(others)) == (agent == "anna", agent == "ben")
     if old.format >= DISMISSALS_TOLD_SINCE:
         return now
     for agent in ("anna", "ben"):
         changes = now[agent]["changes"]
-        named = [one["operation"]["kind"] for one in changes["changes"]]
+        named = [change["operation"]["kind"] for change in changes["changes"]]
         assert {"Dismiss", "Undismiss"} <= set(named)
         changes["changes"] = [
-            one
-            for one, kind in zip(changes["changes"], named, strict=True)
+            item
+            for item, kind in zip(changes["changes"], named, strict=True)
             if kind not in ("Dismiss", "Undismiss")
         ]
     return now
@@ -113,7 +113,7 @@ def test_directory_of_an_earlier_format_tells_what_it_told(old: Old) -> None:
 def test_collections_are_listed_before_any_is_brought_forward(old: Old) -> None:
     with old.opened() as store:
         page = store.engine.list_collections(10, "").result(wait_s())
-        assert [one.name for one in page.collections] == ["default"]
+        assert [collection.name for collection in page.collections] == ["default"]
         assert page.collections[0].description == "a flat"
         assert not old.copies()
         place = Place(old.file(), old.file().parent.name, "default")
@@ -141,7 +141,7 @@ def test_file_that_was_brought_forward_has_todays_tables(old: Old, tmp_path: Pat
     def tables(path: Path) -> list[tuple[str, str]]:
         # SQLite's own table for AUTOINCREMENT cannot be dropped.
         found = content_of(path)[""][:-1]
-        return [one for one in found if one[0] != "sqlite_sequence"]
+        return [item for item in found if item[0] != "sqlite_sequence"]
 
     assert tables(old.file()) == tables(tmp_path / "new.db")
     for table, found in content_of(old.file()).items():
@@ -160,9 +160,9 @@ def test_directory_of_an_earlier_format_goes_on(old: Old) -> None:
         assert store.do(update(ids["cup"], importance=1)).updated
         # What was done before it was brought forward can be taken back.
         gone = next(
-            one["revision"]
-            for one in old.told["anna"]["operations"]["operations"]
-            if one["kind"] == "Forget" and one["reason"] == "sold"
+            operation["revision"]
+            for operation in old.told["anna"]["operations"]["operations"]
+            if operation["kind"] == "Forget" and operation["reason"] == "sold"
         )
         assert store.do(undo(gone)).undone
         assert store.one(ids["gone"]).content == "The old bicycle is in the cellar"
@@ -184,7 +184,7 @@ def test_external_id_of_a_private_memory_is_free_for_others(old: Old) -> None:
 
         secret, was = old.ids["secret"], AsOf(store.revision)
         versions = old.told["ben"]["histories"][secret]["versions"]
-        first = AsOf(min(one["memory"]["revision"] for one in versions))
+        first = AsOf(min(version["memory"]["revision"] for version in versions))
         assert [named("ben"), named("ben", was), named("ben", first)] == [secret] * 3
         with pytest.raises(errors.NotFound):
             named("anna")
@@ -207,7 +207,7 @@ def test_bad_row_stays_bad_when_it_is_brought_forward(old: Old) -> None:
     open_writer(old.file(), COLLECTION).close()
     # Since format 5 the agent of a private memory stands behind the external id.
     found = content_of(old.file())["memory"]
-    (row,) = [one for one in found if (one[2] or "").partition("\0")[0] == "note-1"]
+    (row,) = [item for item in found if (item[2] or "").partition("\0")[0] == "note-1"]
     assert not rows.is_sound(row, "memory")
 
 
@@ -349,7 +349,7 @@ def test_file_of_an_unknown_format_is_refused_and_not_touched(old: Old, format_:
         with pytest.raises(errors.UnsupportedFormat) as caught:
             store.list()
         page = store.engine.list_collections(10, "").result(wait_s())
-        (fault,) = (one.fault for one in page.collections if one.fault)
+        (fault,) = (collection.fault for collection in page.collections if collection.fault)
         for said in (caught.value.message, fault):
             assert f"format {format_} " in said
             assert f"formats 3 to {FORMAT}" in said

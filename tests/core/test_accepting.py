@@ -63,7 +63,7 @@ def operations(store: Store) -> OperationPage:
 def test_until_it_is_confirmed_it_is_read_and_not_written(lossy: Path) -> None:
     for _ in range(2):
         with opened(lossy) as store:
-            assert [one.content for one in store.list()] == ["kept 0", "kept 1", "kept 2"]
+            assert [memory.content for memory in store.list()] == ["kept 0", "kept 1", "kept 2"]
             stats = store.stats()
             assert stats.state == "read-only"
             assert (stats.verified.lost_commit_count, stats.verified.lost_revisions) == (3, "4-6")
@@ -110,7 +110,7 @@ def test_confirmed_loss_lets_writes_go_on_past_every_number_that_was_given(lossy
         assert store.stats().state == "serving"
         assert store.stats().verified.lost_commit_count == 0
         kept = store.list()
-        assert [one.content for one in kept] == ["kept 0", "kept 1", "kept 2"]
+        assert [memory.content for memory in kept] == ["kept 0", "kept 1", "kept 2"]
         again = store.one(store.save("lost 1"))
         assert again.revision == store.revision == revision + 1
         store.do(update(kept[0].id, content="kept and changed"))
@@ -120,7 +120,7 @@ def test_confirmed_loss_lets_writes_go_on_past_every_number_that_was_given(lossy
         told, after = [], 3
         while after < store.revision:
             changes = store.read(ChangesQuery("anna", after, None))
-            told += [one.operation.revision for one in changes.changes]
+            told += [change.operation.revision for change in changes.changes]
             after = changes.revision
         assert told == [revision, revision + 1, revision + 2]
     with opened(lossy) as store:
@@ -137,7 +137,7 @@ def test_confirmed_loss_is_in_the_history_and_cannot_be_undone(lossy: Path) -> N
         assert (newest.revision, loss.revision) == (revision + 1, revision)
         assert loss.kind == "AcceptLoss"
         assert loss.reason == "lost and given up: 3 commits, revisions 4-6"
-        assert [one.revision for one in rest] == [3, 2, 1]
+        assert [operation.revision for operation in rest] == [3, 2, 1]
         error = store.refused(undo(revision), errors.Precondition)
         assert error.reason == "NOT_UNDOABLE"
         assert store.do(undo(revision + 1)).undone
@@ -149,7 +149,7 @@ def test_confirmed_loss_is_in_the_history_and_cannot_be_undone(lossy: Path) -> N
             (AsOf(revision + 1), ["kept 0", "kept 1", "kept 2", "more"]),
         ):
             page = store.engine.read("default", ListQuery("anna", Filter(), 10, "", as_of=as_of))
-            assert [one.content for one in page.result(wait_s()).memories] == texts
+            assert [memory.content for memory in page.result(wait_s()).memories] == texts
 
 
 def test_crash_before_the_log_is_emptied_leaves_a_loss_or_none(
@@ -163,7 +163,7 @@ def test_crash_before_the_log_is_emptied_leaves_a_loss_or_none(
         with pytest.raises(OSError, match="killed"):
             accept(lossy)
     with opened(lossy) as store:
-        assert [one.content for one in store.list()] == ["kept 0", "kept 1", "kept 2"]
+        assert [memory.content for memory in store.list()] == ["kept 0", "kept 1", "kept 2"]
         store.save("goes on")
         assert store.revision > 6 + limits.LOST_REVISIONS_LEFT_OUT
 
@@ -178,7 +178,7 @@ def test_snapshot_of_what_is_left_and_a_restoration_are_other_ways_on(lossy: Pat
             ).result(wait_s())
             token = restored.confirmation_token
         assert restored.restored
-        assert [one.content for one in store.list()] == ["kept 0", "kept 1", "kept 2"]
+        assert [memory.content for memory in store.list()] == ["kept 0", "kept 1", "kept 2"]
         store.save("goes on")
         assert store.stats().verified.lost_commit_count == 0
 
@@ -199,12 +199,12 @@ def test_lost_memories_do_not_come_back_by_a_checkpoint(
         shutil.copy(next(tmp_path.glob(f"older/collections/*/{name}")), database.with_name(name))
     for _ in range(2):
         with opened(path) as store:
-            assert [one.content for one in store.list()] == ["kept"]
+            assert [memory.content for memory in store.list()] == ["kept"]
             assert store.stats().verified.lost_revisions == "2-2"
     accept(path, "2-2")
     for text in ("third", "fourth"):
         with opened(path) as store:
-            assert "lost" not in [one.content for one in store.list()]
+            assert "lost" not in [memory.content for memory in store.list()]
             store.save(text)
     assert not findings(path)
 
@@ -241,7 +241,7 @@ class TestCatalogue:
         )
         (lossy / "collections" / f"{uid}.new").touch()
         with opened(lossy) as store:
-            assert [one.content for one in store.list()] == ["of the first"]
+            assert [memory.content for memory in store.list()] == ["of the first"]
             store.save("the first is written")
             with pytest.raises(
                 errors.CommitsLost, match=r"accept-loss --catalogue --revisions 2-2"
@@ -291,6 +291,6 @@ def test_restored_collection_counts_its_own_commits(tmp_path: Path) -> None:
         shutil.copytree(path, tmp_path / "killed")
     (tmp_path / "killed" / "collections" / uid / "memory.db-wal").unlink()
     with opened(tmp_path / "killed", collection="restored") as store:
-        assert [one.content for one in store.list()] == ["kept"]
+        assert [memory.content for memory in store.list()] == ["kept"]
         verified = store.stats().verified
         assert (verified.lost_commit_count, verified.lost_revisions) == (2, "2-3")

@@ -93,7 +93,10 @@ def test_time_of_a_status_change_is_seen_with_it(index: CollectionIndex) -> None
     assert index.view().value("updated", slot) == NOON + 1
     index.rollback(mark)
     index.publish()
-    assert [index.view().value("updated", one) for one in (slot, other)] == [NOON + 5, NOON + 2]
+    assert [index.view().value("updated", number) for number in (slot, other)] == [
+        NOON + 5,
+        NOON + 2,
+    ]
     late = Filter(statuses=(Status.FORGOTTEN,), updated=TimeRange(NOON + 5, None))
     assert masks.matching(index, index.view(), late, "anna", DecayPolicy(), NOON)[slot]
     index.set_status(slot, Status.FORGOTTEN, NOON + 9)
@@ -158,8 +161,8 @@ def test_columns_over_chunks_are_as_one(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(arrays_module, "CHUNK", 4)
     index = CollectionIndex(8, Tokenizer.SCRIPT_AWARE)
     ones = [memory(row, f"text number {row} " + "word " * (row % 3)) for row in range(1, 12)]
-    for one in ones:
-        add(index, one)
+    for other in ones:
+        add(index, other)
     index.publish()
     view = index.view()
     assert view.column("row").tolist() == list(range(1, 12))

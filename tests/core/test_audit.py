@@ -96,10 +96,12 @@ def test_near_duplicates_are_those_of_brute_force(
 
     assert len(found.examined) == (20 if seed >= 2 else 70)
     assert set(found.examined.tolist()) <= set(slots.tolist())
-    expected = sum(any(is_near(one, other) for other in slots) for one in found.examined.tolist())
+    expected = sum(any(is_near(item, other) for other in slots) for item in found.examined.tolist())
     assert found.near_count == expected > 0
     assert 0 < len(found.pairs) <= limits.AUDIT_SHOWN_MAX
-    assert all(is_near(one, other) and {one, other} <= set(slots) for one, other, _ in found.pairs)
+    assert all(
+        is_near(pair, other) and {pair, other} <= set(slots) for pair, other, _ in found.pairs
+    )
     assert [pair[2] for pair in found.pairs] == sorted(pair[2] for pair in found.pairs)
 
 
@@ -163,13 +165,14 @@ def test_echoes_are_those_of_brute_force(seed: int) -> None:
     last = np.where(rng.random(40) < 0.5, NO_TIME, created + rng.integers(0, 100, 40))
     since, window = int(rng.integers(0, 80)), int(rng.integers(1, 30))
     expected = sum(
-        created[one] >= since
+        created[number] >= since
         and any(
-            text[other] == text[one] and created[one] - window <= last[other] < created[one]
+            text[other] == text[number]
+            and created[number] - window <= last[other] < created[number]
             for other in range(40)
             if last[other] != NO_TIME
         )
-        for one in range(40)
+        for number in range(40)
     )
     assert audit.echoes(text, created, last, since, window) == expected
 

@@ -51,28 +51,28 @@ def recalled(store: Store, **shares: float) -> list[Memory]:
         "anna", "", BASE.tobytes(), k=K, mode=RecallMode.VECTOR, diversity=policy, touch=False
     )
     hits = store.recall(query).hits
-    assert [one.memory.id for one in store.recall(query).hits] == [one.memory.id for one in hits]
-    for one in hits:
-        assert (one.diversity is DiversityEffect.NONE) is (hits.index(one) + 1 == one.fused_rank)
-    assert [one.memory.id for one in hits] == expected(store, policy)
-    return [one.memory for one in hits]
+    assert [hit.memory.id for hit in store.recall(query).hits] == [hit.memory.id for hit in hits]
+    for hit in hits:
+        assert (hit.diversity is DiversityEffect.NONE) is (hits.index(hit) + 1 == hit.fused_rank)
+    assert [hit.memory.id for hit in hits] == expected(store, policy)
+    return [hit.memory for hit in hits]
 
 
 def expected(store: Store, policy: DiversityPolicy) -> list[str]:
     """Ids that the twin picks, from the memories as a List shows them."""
     known = sorted(store.list(), key=lambda one: (-float(_vector(one) @ BASE), one.row))
     codes: list[tuple[list[Any], float]] = [
-        ([one.fields.kind for one in known], policy.kind_share_max),
-        ([one.fields.state_kind.value for one in known], policy.state_kind_share_max),
-        ([one.fields.life_stage or "2026" for one in known], policy.life_stage_share_max),
-        ([one.fields.thread_id for one in known], policy.thread_share_max),
+        ([memory.fields.kind for memory in known], policy.kind_share_max),
+        ([memory.fields.state_kind.value for memory in known], policy.state_kind_share_max),
+        ([memory.fields.life_stage or "2026" for memory in known], policy.life_stage_share_max),
+        ([memory.fields.thread_id for memory in known], policy.thread_share_max),
     ]
     groups = []
     for labels, share in codes:
         numbers = {label: at for at, label in enumerate(dict.fromkeys(labels))}
         groups.append(([numbers[label] if label else -1 for label in labels], share))
-    relevance = [float(_vector(one) @ BASE) for one in known]
-    vectors = [_vector(one).tolist() for one in known]
+    relevance = [float(_vector(memory) @ BASE) for memory in known]
+    vectors = [_vector(memory).tolist() for memory in known]
     picked, _ = spreading.spread(relevance, vectors, groups, policy.mmr_lambda, K)
     return [known[at].id for at in picked]
 
@@ -82,7 +82,7 @@ def _vector(memory: Memory) -> np.ndarray:
 
 
 def numbers(memories: list[Memory]) -> list[int]:
-    return [int(one.content.split()[1]) for one in memories]
+    return [int(memory.content.split()[1]) for memory in memories]
 
 
 ALONE = [
@@ -107,7 +107,7 @@ def test_one_budget_leaves_places_to_the_others(
     shares = (OPEN if others == "open" else {}) | {name: share}
     found = numbers(recalled(store, **shares))
     size = groups[0][0]
-    behind = [one for one in found if one >= size]
+    behind = [number for number in found if number >= size]
     wanted = min(K - first, sum(count for count, _ in groups[1:]))
     assert len(behind) == wanted
     assert found[:first] == list(range(first))
@@ -133,8 +133,8 @@ def test_together_they_all_hold_while_somebody_fits_them(store: Store) -> None:
         (3, EVENT),
     )
     found = recalled(store, **dict.fromkeys(OPEN, 0.5))
-    assert sum(one.fields.thread_id == "t" for one in found) == 5
-    assert sum(one.fields.kind is Kind.EVENT for one in found) == 3
+    assert sum(memory.fields.thread_id == "t" for memory in found) == 5
+    assert sum(memory.fields.kind is Kind.EVENT for memory in found) == 3
 
 
 def test_the_least_important_gives_way_first(store: Store) -> None:
@@ -151,5 +151,5 @@ def test_years_are_the_life_stage_of_what_has_none(store: Store) -> None:
         "anna", "", BASE.tobytes(), k=K, mode=RecallMode.VECTOR, touch=False,
         diversity=DiversityPolicy(**(OPEN | {"life_stage_share_max": 0.6})),
     )  # fmt: skip
-    found = [one.memory for one in store.recall(query).hits]
+    found = [hit.memory for hit in store.recall(query).hits]
     assert numbers(found) == [0, 1, 2, 3, 4, 5, 12, 13, 14, 15]

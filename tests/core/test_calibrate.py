@@ -70,7 +70,7 @@ def test_own_pairs_are_counted_and_kept_within_the_budget() -> None:
     assert (found.dismissed_count, found.merged_count) == (1, 2)
     assert found.calibration.pair_count == 303
     assert found.calibration.weights.at_least > alone.calibration.weights.at_least
-    dismissed = next(one for one in found.classes if one.name == "dismissed")
+    dismissed = next(figures for figures in found.classes if figures.name == "dismissed")
     assert (dismissed.language, dismissed.different_count, dismissed.merged_count) == ("", 1, 0)
 
 
@@ -143,11 +143,11 @@ def test_weights_of_another_scale_of_cosines_are_fitted() -> None:
 
 def shares(p: list[float], same: list[bool], at_least: float) -> tuple[float, float]:
     """False merges and recall, counted one by one."""
-    different = [one for one, label in zip(p, same, strict=True) if not label]
-    alike = [one for one, label in zip(p, same, strict=True) if label]
+    different = [value for value, label in zip(p, same, strict=True) if not label]
+    alike = [value for value, label in zip(p, same, strict=True) if label]
     return (
-        sum(one >= at_least for one in different) / max(1, len(different)),
-        sum(one >= at_least for one in alike) / max(1, len(alike)),
+        sum(other >= at_least for other in different) / max(1, len(different)),
+        sum(value >= at_least for value in alike) / max(1, len(alike)),
     )
 
 
@@ -190,7 +190,7 @@ def test_figures_count_by_class_and_leave_out_what_is_only_told() -> None:
     assert (made.model, made.false_merge_budget, made.created_us) == (MODEL, 0.005, 7)
     assert made.pair_count == 101
     assert (made.false_merge_rate, made.duplicate_recall) == (0.0, 1.0)
-    by_name = {one.name: one for one in found.classes}
+    by_name = {figures.name: figures for figures in found.classes}
     assert (by_name["class"].same_count, by_name["class"].found_count) == (6, 6)
     assert (by_name["class"].different_count, by_name["class"].merged_count) == (94, 0)
     assert (by_name["told"].same_count, by_name["told"].found_count) == (5, 0)
@@ -206,7 +206,7 @@ def test_curve_rises_in_threshold_falls_in_both_rates_and_holds_what_was_chosen(
         values = [getattr(point, name) for point in found.curve]
         assert values == sorted(values, reverse=True), name
     chosen = found.calibration
-    [point] = [one for one in found.curve if one.at_least == chosen.weights.at_least]
+    [point] = [item for item in found.curve if item.at_least == chosen.weights.at_least]
     assert point.false_merge_rate == chosen.false_merge_rate <= 0.01
     assert point.duplicate_recall == chosen.duplicate_recall
 
@@ -230,12 +230,12 @@ def test_shipped_weights_are_for_the_bundled_model_alone() -> None:
 
 def test_probe_set_has_every_class_in_every_language() -> None:
     pairs = probe_pairs()
-    assert len({one.id for one in pairs}) == len(pairs)
-    names = {one.name for one in pairs}
+    assert len({pair.id for pair in pairs}) == len(pairs)
+    names = {pair.name for pair in pairs}
     assert len(names) == CLASSES
     assert names > REPORTED_ONLY
     for language in LANGUAGES:
         for name in names:
-            found = [one for one in pairs if (one.language, one.name) == (language, name)]
+            found = [pair for pair in pairs if (pair.language, pair.name) == (language, name)]
             assert len(found) >= PAIRS_MIN, (language, name)
-            assert all(one.id.startswith(f"{language}-{name}-") for one in found)
+            assert all(pair.id.startswith(f"{language}-{name}-") for pair in found)

@@ -67,7 +67,7 @@ def test_calibrate_makes_the_verdict_that_of_the_model(store: Store) -> None:
     assert made == store.info().calibration
     assert made.model == store.info().model
     assert made.created_us == store.clock()
-    assert {one.name for one in found.fitted.classes} == {"light", "number", "cross_language"}
+    assert {item.name for item in found.fitted.classes} == {"light", "number", "cross_language"}
 
 
 def judged(store: Store, model_number: int = 0) -> list[JudgedPair]:
@@ -82,7 +82,7 @@ def judged(store: Store, model_number: int = 0) -> list[JudgedPair]:
 def counts(store: Store) -> tuple[int, int]:
     """How many of them were dismissed, and merged."""
     found = judged(store)
-    return sum(not one.same for one in found), sum(one.same for one in found)
+    return sum(not pair.same for pair in found), sum(pair.same for pair in found)
 
 
 def save(store: Store, *texts: str, **more: Any) -> list[str]:
@@ -181,16 +181,16 @@ def test_the_last_judged_pairs_are_learned_from(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ids = save(store, *(f"Zora likes {what}" for what in WHAT))
-    for one, other in pairwise(ids):
-        store.do(dismiss(one, other))
+    for memory_id, other in pairwise(ids):
+        store.do(dismiss(memory_id, other))
     removed = save(store, *(f"Ann likes {what}" for what in WHAT))
-    for one in removed[1:]:
-        store.do(merge(removed[0], one))
+    for text in removed[1:]:
+        store.do(merge(removed[0], text))
     assert counts(store) == (5, 5)
     monkeypatch.setattr(limits, "CALIBRATION_OWN_PAIRS_MAX", 2)
     assert counts(store) == (2, 2)
     found = judged(store)
-    assert [(one.a, one.b, one.same) for one in found] == [
+    assert [(pair.a, pair.b, pair.same) for pair in found] == [
         ("Zora likes jazz", "Zora likes tennis", False),
         ("Zora likes opera", "Zora likes jazz", False),
         ("Ann likes tea", "Ann likes tennis", True),

@@ -55,7 +55,7 @@ def test_threshold_of_one_call_in_a_batch_is_exact(store: Store) -> None:
         )
         for number in range(16)
     ]
-    futures = store.engine.apply_all(store.collection, [("", (one,)) for one in commands])
+    futures = store.engine.apply_all(store.collection, [("", (command,)) for command in commands])
     answers = [future.result(wait_s()).results[0] for future in futures]
     refused = [answer for number, answer in enumerate(answers) if number % 2]
     assert not any(answer.saved for answer in refused)

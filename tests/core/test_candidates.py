@@ -123,20 +123,27 @@ def test_guard_on_random_stores_decides_as_the_oracle(tmp_path: Path, name: str,
             where = f"seed {seed}, step {step}: {new}\nexpected {expected}\nfound {found}"
             assert found.guard.method.value == expected.method, where
             assert found.saved is (expected.method == "none"), where
-            layers = [(one.layer.value, one.ran, one.skipped_because) for one in found.guard.layers]
+            layers = [
+                (layer.layer.value, layer.ran, layer.skipped_because)
+                for layer in found.guard.layers
+            ]
             assert layers == expected.layers, where
-            readable = [one for one in known if not one.private or one.agent == new.agent]
+            readable = [
+                stored for stored in known if not stored.private or stored.agent == new.agent
+            ]
             if len(readable) <= 16:
-                similar = [one.memory_id for one in checked.guard.similar]
+                similar = [memory.memory_id for memory in checked.guard.similar]
                 count = len(expected.similar)
                 assert similar[:count] == expected.similar, where
                 # Those that it is linked to follow.
-                assert set(similar[count:]) <= {one.target_id for one in found.links}, where
+                assert set(similar[count:]) <= {link.target_id for link in found.links}, where
             # A save shows also what it was linked to.
-            shown, linked = checked.guard.similar, {one.target_id for one in found.links}
+            shown, linked = checked.guard.similar, {link.target_id for link in found.links}
             assert found.guard.similar[: len(shown)] == shown, where
-            assert {one.memory_id for one in found.guard.similar[len(shown) :]} <= linked, where
-            assert linked <= {one.memory_id for one in found.guard.similar}, where
+            assert {memory.memory_id for memory in found.guard.similar[len(shown) :]} <= linked, (
+                where
+            )
+            assert linked <= {memory.memory_id for memory in found.guard.similar}, where
             assert replace(found.guard, similar=shown) == checked.guard, where
             assert checked.would_save is found.saved, where
             if expected.duplicate:
@@ -145,12 +152,12 @@ def test_guard_on_random_stores_decides_as_the_oracle(tmp_path: Path, name: str,
             else:
                 # What a verdict names comes first; then the nearest, as far as there is room.
                 # Questions stand beside the links, and take no room.
-                links = [one for one in found.links if one.type is not LinkType.LIKELY_SAME]
-                named = [one for one in links if one.type is not LinkType.RELATED]
+                links = [link for link in found.links if link.type is not LinkType.LIKELY_SAME]
+                named = [link for link in links if link.type is not LinkType.RELATED]
                 assert policy.judged or not named, where
-                others = [one.target_id for one in links[len(named) :]]
-                taken = {one.target_id for one in named}
-                left = [one for one in expected.links if one not in taken]
+                others = [link.target_id for link in links[len(named) :]]
+                taken = {item.target_id for item in named}
+                left = [link for link in expected.links if link not in taken]
                 assert others == left[: 5 - len(named)], where
                 new.id = found.memory_id
                 known.append(new)
@@ -216,7 +223,7 @@ def test_cosine_one_ulp_around_the_similarity_of_a_pair_decides_exactly(
             ("guard.session_cosine_at_least", np.nextafter(similarity, 2.0), False),
         ):
             off = ("cosine_at_least", "cosine_distance_below", "session_cosine_at_least")
-            store.set(*((f"guard.{one}", None) for one in off), (name, float(value)))
+            store.set(*((f"guard.{text}", None) for text in off), (name, float(value)))
             # Sessions are the memories' own: here both have none but where it matters.
             if name.startswith("guard.session"):
                 store.do(remember("same session", vector=first, session_id="s", force=True))
@@ -231,14 +238,16 @@ def test_cosine_with_near_ties_names_the_best_by_float64(tmp_path: Path, seed: i
     base = vector_at(query, 0.99, seed)
     # A few ulps apart: float32 sums cannot order these.
     ones = [base.copy() for _ in range(40)]
-    for one in ones:
+    for array in ones:
         for at in rng.integers(64, size=6):
-            one[at] = np.nextafter(one[at], np.float32(rng.choice([-2.0, 2.0])))
-    ones = [unit(unit(unit(one))) for one in ones]
-    exactly = [ordered_similarity(one, query) for one in ones]
+            array[at] = np.nextafter(array[at], np.float32(rng.choice([-2.0, 2.0])))
+    ones = [unit(unit(unit(array))) for array in ones]
+    exactly = [ordered_similarity(array, query) for array in ones]
     with opened(tmp_path, client_vector_dimension=64) as store:
         store.set(("guard.preset", "ego"))
-        saved = [store.save(f"text {at}", vector=one, force=True) for at, one in enumerate(ones)]
+        saved = [
+            store.save(f"text {at}", vector=array, force=True) for at, array in enumerate(ones)
+        ]
         found = store.check(remember("query", vector=query)).guard
     assert found.duplicate.memory_id == saved[int(np.argmax(exactly))], (seed, exactly)
     assert found.duplicate.similarity == max(exactly)
@@ -285,11 +294,11 @@ def test_robotmem_similar_runs_from_040_exclusively(tmp_path: Path) -> None:
         two_of_five = store.save("red green blue", vector=_axis(0))
         three_of_five = store.save("red green white cold", vector=_axis(1))
         found = store.check(remember("red green black white", vector=_axis(2))).guard
-        assert {one.memory_id: one.jaccard_similarity for one in found.similar} == {
+        assert {memory.memory_id: memory.jaccard_similarity for memory in found.similar} == {
             three_of_five: 3 / 5
         }
         assert token_jaccard("red green blue", "red green black white", "whitespace") == 2 / 5
-        assert two_of_five not in {one.memory_id for one in found.similar}
+        assert two_of_five not in {memory.memory_id for memory in found.similar}
         assert found.similarity == 0.6
 
 
@@ -299,12 +308,12 @@ def test_layers_when_all_would_refuse_name_the_first(tmp_path: Path) -> None:
         text = "gripper holds tray"
         saved = store.save(text, session_id="s")
         found = store.do(remember(text, session_id="s")).guard
-        assert [one.ran for one in found.layers] == [True, False, False, False]
+        assert [layer.ran for layer in found.layers] == [True, False, False, False]
         assert found.duplicate.memory_id == saved
         assert (found.method, found.similarity) == (Method.EXACT, 1.0)
         found = store.do(remember("tray gripper holds", session_id="s")).guard
         assert found.method is Method.JACCARD
-        assert [one.ran for one in found.layers] == [True, True, False, False]
+        assert [layer.ran for layer in found.layers] == [True, True, False, False]
         found = store.do(remember("bolt", vector=vector_of(text), session_id="s")).guard
         assert found.method is Method.COSINE
         store.set(("guard.cosine_at_least", None))
@@ -320,7 +329,9 @@ def test_exact_with_another_payload_saves_and_names_the_same_text(tmp_path: Path
         first = store.save("state of the pump", payload={"rpm": 1200})
         other = store.do(remember("state of the pump", payload={"rpm": 1300}))
         assert other.saved
-        assert [(one.memory_id, one.same_text) for one in other.guard.similar] == [(first, True)]
+        assert [(memory.memory_id, memory.same_text) for memory in other.guard.similar] == [
+            (first, True)
+        ]
         again = store.do(remember("state of the pump", payload={"rpm": 1200}))
         assert (again.saved, again.memory_id) == (False, first)
 
@@ -333,7 +344,7 @@ def test_log_repeated_word_for_word_is_saved(tmp_path: Path, kind: Kind, preset:
         for _ in range(3):
             answer = store.do(remember("door opened", kind=kind, state_kind=StateKind.NONE))
             assert answer.saved
-            assert not any(one.ran for one in answer.guard.layers)
+            assert not any(layer.ran for layer in answer.guard.layers)
         assert store.do(remember("door opened")).saved, "a log refuses no state"
 
 
@@ -344,7 +355,7 @@ def test_force_saves_what_every_layer_refuses(tmp_path: Path) -> None:
         answer = store.do(remember("gripper holds tray", session_id="s", force=True))
         assert answer.saved
         assert answer.memory_id != first
-        assert [one.skipped_because for one in answer.guard.layers] == ["force"] * 4
+        assert [layer.skipped_because for layer in answer.guard.layers] == ["force"] * 4
         # Which one of two equal ones is named is settled: the one that was there first.
         assert store.do(remember("gripper holds tray")).memory_id == first
 
@@ -364,14 +375,14 @@ class TestPrivate:
         assert answer.saved
         assert answer.guard.similar == ()
         assert answer.links == ()
-        assert all(one.best_similarity is None for one in answer.guard.layers)
+        assert all(layer.best_similarity is None for layer in answer.guard.layers)
         assert store.do(remember("my own plan")).memory_id == hidden
 
     def test_links_to_private_memories_are_shown_to_their_owner_only(self, store: Store) -> None:
         vector = vector_of("plan")
         public = store.save("public words", vector=vector)
         hidden = store.save("hidden words", vector=vector_at(vector, 0.8), private=True)
-        assert [one.target_id for one in store.one(public).links] == [hidden]
+        assert [link.target_id for link in store.one(public).links] == [hidden]
         assert store.one(public, agent="ben").links == ()
         ben = store.get(public, hidden, agent="ben")
         assert ben.missing_ids == (hidden,)
@@ -408,7 +419,9 @@ def test_similar_list_holds_at_most_five_nearest_first(tmp_path: Path) -> None:
             for at, cosine in enumerate((0.65, 0.95, 0.7, 0.9, 0.75, 0.85, 0.8, 0.55))
         ]
         found = store.check(remember("another", vector=base)).guard
-        assert [one.memory_id for one in found.similar] == [saved[at] for at in (1, 3, 5, 6, 4)]
+        assert [memory.memory_id for memory in found.similar] == [
+            saved[at] for at in (1, 3, 5, 6, 4)
+        ]
 
 
 def test_report_of_a_duplicate_tells_age_and_snippet(tmp_path: Path) -> None:

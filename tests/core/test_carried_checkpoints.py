@@ -60,7 +60,9 @@ def opening_of(store: Store, name: str) -> tuple[int, int, int]:
 def shown(store: Store, name: str) -> tuple[list[Any], list[Any]]:
     page = store.engine.read(name, ListQuery("anna", EVERY_STATUS, 1000, "")).result(wait_s())
     hits = store.engine.read(name, RecallQuery("anna", "pump 49", k=5)).result(wait_s()).hits
-    return [(one.id, one.content) for one in page.memories], [one.memory.id for one in hits]
+    return [(memory.id, memory.content) for memory in page.memories], [
+        memory.memory.id for memory in hits
+    ]
 
 
 def test_restored_collection_opens_from_the_checkpoint_of_its_snapshot(store: Store) -> None:
@@ -115,17 +117,17 @@ def test_nothing_purged_is_in_a_checkpoint_that_travels(store: Store) -> None:
     for file in carried(store, later).iterdir():
         assert needle not in file.read_bytes()
     (listed,) = (
-        one
-        for one in store.engine.purge_snapshots(
+        holding
+        for holding in store.engine.purge_snapshots(
             "default", "anna", [secret], SnapshotUse.REWRITE, dry_run=False
         ).result(wait_s())
-        if one.rewritten
+        if holding.rewritten
     )
     assert not carried(store, listed.snapshot).exists(), "it held the purged vector"
     assert restore(store, listed.snapshot, "other").restored
     assert opening_of(store, "other")[0] == 0
     root = store.path
-    left = [one for one in root.rglob("*") if one.is_file() and needle in one.read_bytes()]
+    left = [path for path in root.rglob("*") if path.is_file() and needle in path.read_bytes()]
     assert left == []
 
 
@@ -137,7 +139,7 @@ def test_restore_that_purges_again_takes_no_checkpoint(store: Store) -> None:
     assert restore(store, snapshot, "other").purged_again_count == 1
     uid = store.engine._collections.names.uid("other")
     found = (store.path / "collections" / uid).rglob("*")
-    assert [one for one in found if one.is_file() and needle in one.read_bytes()] == []
+    assert [path for path in found if path.is_file() and needle in path.read_bytes()] == []
 
 
 def test_snapshot_is_deleted_and_swept_with_its_checkpoint(store: Store) -> None:
@@ -150,7 +152,7 @@ def test_snapshot_is_deleted_and_swept_with_its_checkpoint(store: Store) -> None
     path.with_name(f"{second.id}.json").unlink()
     store.reopen()
     store.engine.snapshots._submit(lambda: None).result(wait_s())
-    assert sorted(one.name for one in path.parent.iterdir()) == [
+    assert sorted(file.name for file in path.parent.iterdir()) == [
         f"{second.id}.checkpoint",
         f"{second.id}.json",
         f"{second.id}.snapshot",

@@ -73,7 +73,7 @@ def test_judge_refuses_nothing_where_the_policy_does_not_say_from_where(tmp_path
         assert answer.saved
         assert answer.guard.question.memory_id == known
         assert answer.guard.question.judgement.same_probability == pytest.approx(0.9)
-        assert LinkType.LIKELY_SAME in {one.type for one in answer.links}
+        assert LinkType.LIKELY_SAME in {link.type for link in answer.links}
 
 
 def test_less_certain_opinion_is_asked_about(tmp_path: Path) -> None:
@@ -172,8 +172,8 @@ def test_judge_that_is_for_it_leaves_a_duplicate_by_the_readings_as_it_is(tmp_pa
     said, again = BY_READINGS
     judge = SureJudge()
     with judged(tmp_path / "with", judge) as store, opened(tmp_path / "without") as other:
-        for one in (store, other):
-            one.save(said, vector=BASE)
+        for item in (store, other):
+            item.save(said, vector=BASE)
         found, without = store.do(near(again, 0.97)), other.do(near(again, 0.97))
         assert not found.saved
         assert (found.guard.method, found.guard.duplicate.judgement) == (
@@ -221,7 +221,7 @@ def test_relation_is_verdict_and_link(
         answer = store.do(near(cosine=0.8))
         assert answer.saved
         assert answer.guard.verdict is verdict
-        assert [(one.target_id, one.type) for one in answer.links] == [(known, link)]
+        assert [(other.target_id, other.type) for other in answer.links] == [(known, link)]
 
 
 def test_judge_reads_few_pairs_a_save(tmp_path: Path) -> None:
@@ -265,8 +265,8 @@ def test_failing_judge_changes_nothing(tmp_path: Path) -> None:
     judge = SureJudge()
     judge.error = JudgeFailed("down")
     with judged(tmp_path / "with", judge) as store, opened(tmp_path / "without") as other:
-        for one in (store, other):
-            one.save(SAID, vector=BASE)
+        for item in (store, other):
+            item.save(SAID, vector=BASE)
         found, without = store.do(near(cosine=0.8)), other.do(near(cosine=0.8))
         assert found.saved
         assert found.guard.verdict is without.guard.verdict
@@ -299,9 +299,9 @@ def test_of_many_that_say_the_same_at_once_in_other_words_one_is_saved(tmp_path:
             for number, text in enumerate(RESTATED)
         ]
         answers = [future.result(wait_s()).results[0] for future in futures]
-        assert sum(one.saved for one in answers) == 1
-        [kept] = [one.memory_id for one in answers if one.saved]
-        assert {one.memory_id for one in answers} == {kept}
+        assert sum(answer.saved for answer in answers) == 1
+        [kept] = [answer.memory_id for answer in answers if answer.saved]
+        assert {answer.memory_id for answer in answers} == {kept}
 
 
 class KnowsOneTwin(SureJudge):
@@ -323,7 +323,7 @@ def test_what_was_saved_while_the_judge_read_is_judged_too(tmp_path: Path) -> No
         assert judge.asked.wait(wait_s())
         judge.release()
         answers = [future.result(wait_s()).results[0] for future in futures]
-        assert sorted(one.saved for one in answers) == [False, True]
+        assert sorted(answer.saved for answer in answers) == [False, True]
 
 
 # -- The rules
@@ -331,7 +331,9 @@ def test_what_was_saved_while_the_judge_read_is_judged_too(tmp_path: Path) -> No
 
 def test_probability_is_of_the_features_and_of_the_judge() -> None:
     said = [Opinion.on(Relation.SAME, 0.9, "a"), Opinion.on(Relation.UNRELATED, 0.9, "a")]
-    rows = [features.judged(one.same, one.relations) for one in said if one is not None]
+    rows = [
+        features.judged(opinion.same, opinion.relations) for opinion in said if opinion is not None
+    ]
     assert [len(row) for row in rows] == 2 * [len(features.JUDGE_NAMES)]
     seen = np.zeros(len(features.NAMES))
     likely, unlikely = (probability.same_probability_judged(seen, row) for row in rows)
@@ -433,8 +435,8 @@ def test_judge_that_is_certain_says_what_a_hard_difference_replaces(
         assert answer.saved
         assert answer.superseded_ids == ((old,) if replaced else ())
         assert answer.guard.maybe_replaced_ids == (() if replaced else (old,))
-        (similar,) = [one for one in answer.guard.similar if one.memory_id == old]
-        found = [one.finding for one in similar.judgement.evidence]
+        (similar,) = [memory for memory in answer.guard.similar if memory.memory_id == old]
+        found = [line.finding for line in similar.judgement.evidence]
         assert found[0] is Finding.JUDGE
         assert (found[1] is Finding.EXCLUSIVE) is replaced
         assert similar.judgement.hard

@@ -43,9 +43,9 @@ def read(store, after=0, agent="anna", where=None) -> Changes:
 def told(store, after=0, agent="anna", where=None) -> list[tuple[str, str]]:
     """(type, id) of every memory change after a revision."""
     return [
-        (one.type.value, one.memory_id)
+        (memory.type.value, memory.memory_id)
         for each in every(store, after, agent, where)
-        for one in each.memories
+        for memory in each.memories
     ]
 
 
@@ -64,13 +64,13 @@ def every(store, after=0, agent="anna", where=None):
 def follow(held: dict, changes) -> dict:
     """What someone holds who follows the changes."""
     for each in changes:
-        for one in each.memories:
-            if one.memory is None:
-                assert one.type in (ChangeType.FORGOTTEN, ChangeType.PURGED)
-                held.pop(one.memory_id, None)
+        for memory in each.memories:
+            if memory.memory is None:
+                assert memory.type in (ChangeType.FORGOTTEN, ChangeType.PURGED)
+                held.pop(memory.memory_id, None)
             else:
                 # That what took its place is hidden or shown later is no change of the memory.
-                held[one.memory_id] = replace(one.memory, superseded_by="")
+                held[memory.memory_id] = replace(memory.memory, superseded_by="")
     return held
 
 
@@ -88,7 +88,7 @@ def test_life_of_a_memory_is_told_in_order(store):
     second = store.save("The port is 9090.", key=TypedKey("api", "port"))
     store.apply(forget(second, reason="wrong"))
     changes = every(store)
-    assert [(one.type, one.memory_id) for each in changes for one in each.memories] == [
+    assert [(memory.type, memory.memory_id) for each in changes for memory in each.memories] == [
         ("created", first),
         ("updated", first),
         ("created", second),
@@ -104,7 +104,9 @@ def test_life_of_a_memory_is_told_in_order(store):
     info = forgotten.operation
     assert (info.revision, info.agent_id, info.kind, info.reason) == (4, "anna", "Forget", "wrong")
     assert info.memory_ids == (second,)
-    assert all(one.memory.vector == b"" for each in changes for one in each.memories if one.memory)
+    assert all(
+        memory.memory.vector == b"" for each in changes for memory in each.memories if memory.memory
+    )
 
 
 def test_past_is_told_as_it_was(store):
@@ -212,7 +214,7 @@ def test_links_are_told_as_the_source_holds_them(store):
     store.apply(link(a, b, LinkType.CAUSES, confidence=0.9))
     store.apply(unlink(a, b))
     made, changed, gone = (each.links for each in every(store, at))
-    assert [(one.source_id, one.link.target_id, one.link.type) for one in (*made, *gone)] == [
+    assert [(item.source_id, item.link.target_id, item.link.type) for item in (*made, *gone)] == [
         (a, b, LinkType.CAUSES)
     ] * 2
     assert (made[0].link.confidence, made[0].link.note, made[0].removed) == (0.7, "so", False)
@@ -227,7 +229,7 @@ def test_forget_tells_the_links_that_it_took(store):
     store.apply(forget(a))
     store.apply(link(b, store.save("Snow falls.")))
     first = every(store, at)[0]
-    assert [(one.source_id, one.link.target_id, one.removed) for one in first.links] == [
+    assert [(other.source_id, other.link.target_id, other.removed) for other in first.links] == [
         (a, b, True)
     ]
 
@@ -276,9 +278,9 @@ def test_links_of_a_filter_have_an_end_that_meets_it(store):
     store.apply(link(a, b))
     store.apply(link(b, c))
     changes = every(store, at, where=Filter(tags=("weather",)))
-    assert [(one.source_id, one.link.target_id) for each in changes for one in each.links] == [
-        (a, b)
-    ]
+    assert [
+        (other.source_id, other.link.target_id) for each in changes for other in each.links
+    ] == [(a, b)]
 
 
 def test_settings_are_told_without_a_filter(store):
@@ -485,8 +487,8 @@ def test_kept_operations_are_bounded_and_go_with_a_purge(store, monkeypatch):
     assert all(kept)
     monkeypatch.setattr(limits, "CHANGES_KEPT_BYTES_MAX", 2 * kept[0].nbytes())
     small = RecentOperations()
-    for one in kept:
-        small.put(one, 0)
+    for item in kept:
+        small.put(item, 0)
     assert [small.get(revision) is not None for revision in range(1, 7)] == [False] * 4 + [True] * 2
     small.clear()
     small.put(kept[0], 0)

@@ -19,7 +19,7 @@ OLD, NEW = "The timeout is 30 s", "The timeout is 60 s"
 
 def left(store: Store) -> object:
     """What a caller can see of the store, what its file has, and the names in memory."""
-    memories = [asdict(one) for one in store.list()]
+    memories = [asdict(memory) for memory in store.list()]
     state = store.engine._collections.opened("default").result(wait_s())._state
     names = [names.count for names in state.index.arrays.names]
     return store.revision, memories, store.file().read_bytes(), names

@@ -134,15 +134,16 @@ def answers(store: Store, access: bool = True) -> Any:
         hits = store.recall(query).hits
         found.append(
             sorted(
-                (one.memory.id, round(one.cosine_similarity or 0, 6), one.lexical_similarity)
-                for one in hits
+                (hit.memory.id, round(hit.cosine_similarity or 0, 6), hit.lexical_similarity)
+                for hit in hits
             )
         )
         checked = store.check(remember(f"{word} {WORDS[0]} 1 1", agent="ben"))
-        similar = sorted(one.memory_id for one in checked.guard.similar)
+        similar = sorted(memory.memory_id for memory in checked.guard.similar)
         found.append((checked.guard.duplicate, similar))
     listed = [
-        (one.id, one.content, one.status, one.access_count if access else 0) for one in store.list()
+        (memory.id, memory.content, memory.status, memory.access_count if access else 0)
+        for memory in store.list()
     ]
     return found, listed
 
@@ -204,8 +205,8 @@ def test_index_with_many_retired_slots_is_compacted_when_opened(tmp_path: Path) 
         ids = [store.save(f"note {WORDS[n]} {n}") for n in range(8)]
         store.reopen()
         for round_ in range(2):
-            for number, one in enumerate(ids):
-                store.do(update(one, content=f"other {round_} {number} {WORDS[number]}"))
+            for number, memory_id in enumerate(ids):
+                store.do(update(memory_id, content=f"other {round_} {number} {WORDS[number]}"))
         other = copied(store, tmp_path / "b")
         assert collection(other)._state.opening.replayed_count == 8
         assert collection(other)._state.index.view().count == 8
@@ -659,7 +660,7 @@ def test_bad_row_is_set_aside_with_a_checkpoint_as_without(tmp_path: Path, later
                 collection(back)._on_writer(collection(back)._state.look_at_suspects).result(
                     wait_s()
                 )
-            assert {one.id for one in back.list()} == {*ids} - {ids[2]}
+            assert {memory.id for memory in back.list()} == {*ids} - {ids[2]}
             back.reopen()
         assert (collection(back)._state.opening.checkpoint is None) == later
         back.close()
@@ -697,8 +698,8 @@ def test_graph_is_taken_over_with_its_slots_renumbered(
         ids = [store.save(f"note {word} {number}") for number in range(5) for word in WORDS]
         graph = collection(store)._state.index.graph
         graph.maintain(stop)
-        for one in ids[:6]:
-            store.do(update(one, content=f"other {one}"))
+        for memory_id in ids[:6]:
+            store.do(update(memory_id, content=f"other {memory_id}"))
         gone = store.apply(forget(ids[20]))
         graph.maintain(stop)
         store.do(undo(gone.revision))
@@ -709,12 +710,12 @@ def test_graph_is_taken_over_with_its_slots_renumbered(
             index.graph.maintain(stop)
             assert index.graph.count >= 40
             view = index.view()
-            for one in [*ids, *(memory.id for memory in store.list())]:
-                slot = index.slot_by_id.get(one)
+            for memory_id in [*ids, *(memory.id for memory in store.list())]:
+                slot = index.slot_by_id.get(memory_id)
                 assert slot is not None
                 found = index.graph.search(view.vectors(np.array([slot]))[0], 5)
                 assert found is not None
-                assert slot in found[0].tolist() or slot >= found[1], (round_, one)
+                assert slot in found[0].tolist() or slot >= found[1], (round_, memory_id)
             store.save(f"more {round_}")
             store.do(update(ids[10 + round_], content=f"yet another {round_}"))
             index.graph.maintain(stop)

@@ -117,7 +117,7 @@ def test_keeper_is_the_same_whichever_comes_first(
 def test_clusters_hold_memories_of_which_every_two_are_a_pair() -> None:
     memories = [memory(1), memory(2, confidence=0.9), memory(3), memory(4)]
     pairs = [(1, 2), (1, 3), (2, 3), (3, 4)]
-    ids = [one.id for one in memories]
+    ids = [other.id for other in memories]
     assert clusters(pairs, memories) == [MergeCluster((ids[1], ids[0], ids[2]))]
     assert clusters(pairs[1:3], memories) == [MergeCluster((ids[1], ids[2]))]
 

@@ -70,8 +70,11 @@ def consolidated(store: Store, agent: str = "anna", **asked: Any) -> Consolidate
 
 def pairs_of(done: Consolidated) -> list[tuple[str, str]]:
     return [
-        (min(one.memory_a_id, one.memory_b_id), max(one.memory_a_id, one.memory_b_id))
-        for one in done.candidates
+        (
+            min(candidate.memory_a_id, candidate.memory_b_id),
+            max(candidate.memory_a_id, candidate.memory_b_id),
+        )
+        for candidate in done.candidates
     ]
 
 
@@ -193,11 +196,15 @@ def test_consolidate_of_random_stores_finds_what_every_pair_written_out_shows(
         near = expected[: 8 * cap] if cap else expected
         alike = [pair for pair in near if not made.differ(*pair[:2])]
         kept = [
-            (*pair, one.distance) for pair, one in zip(pairs_of(done), done.candidates, strict=True)
+            (*pair, candidate.distance)
+            for pair, candidate in zip(pairs_of(done), done.candidates, strict=True)
         ]
         assert set(kept) <= set(alike)
         assert len(kept) == (min(cap, len(alike)) if cap else len(alike))
-        order = [(-one.judgement.same_probability, one.distance) for one in done.candidates]
+        order = [
+            (-candidate.judgement.same_probability, candidate.distance)
+            for candidate in done.candidates
+        ]
         assert order == sorted(order)
         found_count += len(expected)
     assert found_count > 8
@@ -246,15 +253,15 @@ def test_consolidate_snippets_are_cut_at_a_hundred_characters(store: Store) -> N
 
 def test_consolidate_of_an_empty_collection_is_through_at_once(store: Store) -> None:
     messages = read_all(begun(store))
-    assert [type(one.told) for one in messages][-1] is Consolidated
+    assert [type(message.told) for message in messages][-1] is Consolidated
     assert messages[-1].told.candidates == ()
 
 
 def test_consolidate_tells_progress_that_ends_at_the_total(store: Store) -> None:
     near(store, *map(note, range(3)))
     for above in (None, 0.5):
-        told = [one.told for one in read_all(begun(store, jaccard_above=above))]
-        progress = [one for one in told if isinstance(one, ConsolidateProgress)]
+        told = [message.told for message in read_all(begun(store, jaccard_above=above))]
+        progress = [item for item in told if isinstance(item, ConsolidateProgress)]
         assert progress[-1].scanned_count == progress[-1].total_count == (3 if above is None else 6)
         assert progress[-1].left_s == 0.0
 
@@ -263,8 +270,8 @@ def test_consolidate_tells_clusters_of_the_kept_pairs(store: Store) -> None:
     base = vector_of("x")
     texts = ["The door is open.", "the door is open", "The door is open!"]
     ids = [store.save(text, vector=base, force=True) for text in texts]
-    told = [one.told for one in read_all(begun(store))]
-    (cluster,) = [one for one in told if isinstance(one, MergeCluster)]
+    told = [message.told for message in read_all(begun(store))]
+    (cluster,) = [item for item in told if isinstance(item, MergeCluster)]
     # Of the same confidence and never recalled: the newest first.
     assert cluster.memory_ids == tuple(reversed(ids))
 
@@ -330,7 +337,9 @@ def test_consolidate_since_its_own_revision_finds_only_what_changed(store: Store
 def test_consolidate_left_goes_on_and_tells_nothing_twice(store: Store) -> None:
     near(store, *(note(number) for number in range(30)))
     straight = read_all(begun(store))
-    whole = [one.told for one in straight if not isinstance(one.told, ConsolidateProgress)]
+    whole = [
+        message.told for message in straight if not isinstance(message.told, ConsolidateProgress)
+    ]
     told: list[Any] = []
     token, run = "", begun(store)
     for _ in range(1000):
@@ -352,9 +361,9 @@ def test_consolidate_resumed_from_an_earlier_token_tells_the_rest_again(store: S
     messages = read_all(run)
     run.leave()
     # Figures of progress may come between them, as time goes.
-    first, *rest = [one for one in messages if isinstance(one.told, MergeCandidate)]
+    first, *rest = [message for message in messages if isinstance(message.told, MergeCandidate)]
     again = read_all(begun(store, resume_token=first.token))
-    kept = [one for one in again if not isinstance(one.told, ConsolidateProgress)]
+    kept = [message for message in again if not isinstance(message.told, ConsolidateProgress)]
     assert kept[: len(rest)] == rest
     assert kept[-1] == messages[-1]
 
@@ -399,7 +408,7 @@ def test_consolidate_left_too_long_ago_is_refused(
 
 
 def consolidate_threads() -> list[threading.Thread]:
-    return [one for one in threading.enumerate() if one.name == "consolidate"]
+    return [thread for thread in threading.enumerate() if thread.name == "consolidate"]
 
 
 def ended(what: Callable[[], bool]) -> bool:
@@ -454,7 +463,7 @@ def test_consolidate_does_not_tell_what_changed_meanwhile(
     store.do(forget(a))
     store.do(update(b, private=True))
     token = run_token(run)
-    told = [one.told for one in read_all(begun(store, resume_token=token))]
+    told = [message.told for message in read_all(begun(store, resume_token=token))]
     assert a not in repr(told[-1])
     assert pairs_of(told[-1]) == sorted(
         pairs_of(told[-1]), key=pairs_of(told[-1]).index
@@ -489,7 +498,7 @@ def test_consolidate_pair_that_waits_is_made_again_after_a_purge(
     messages = list(run.read().result(wait_s()))
     store.do(Purge("anna", (a,)))
     rest = read_all(run)
-    assert "secret one" not in repr([one for one in rest if one not in messages][1:])
+    assert "secret one" not in repr([message for message in rest if message not in messages][1:])
     assert len(rest[-1].told.candidates) == 1
 
 
@@ -548,7 +557,9 @@ def _products(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 
 def without_progress(messages: Sequence[ConsolidateMessage]) -> list[Told]:
-    return [one.told for one in messages if not isinstance(one.told, ConsolidateProgress)]
+    return [
+        message.told for message in messages if not isinstance(message.told, ConsolidateProgress)
+    ]
 
 
 def all_pairs(count: int) -> int:
@@ -660,7 +671,7 @@ def test_consolidate_that_shares_finds_what_one_alone_finds(
         # With another bound, which no pair is at, it shares nothing.
         assert shared == consolidated(store, agent, **(asked | {"distance_below": 0.2 + 1e-9}))
         found.append(shared)
-    assert len({repr(one) for one in found}) > 3
+    assert len({repr(item) for item in found}) > 3
     assert products
 
 
@@ -743,8 +754,8 @@ def test_consolidate_while_others_remember_loses_no_update(store: Store) -> None
     with ThreadPoolExecutor(20) as pool:
         written = [pool.submit(writes, agent) for agent in range(10)]
         looked = [pool.submit(consolidates, agent) for agent in range(10)]
-        ids = [memory_id for one in written for memory_id in one.result(wait_s())]
-        assert all(one.result(wait_s()) in (0, 5) for one in looked)
+        ids = [memory_id for future in written for memory_id in future.result(wait_s())]
+        assert all(future.result(wait_s()) in (0, 5) for future in looked)
     assert len(set(ids)) == 100
     found = {memory.id for memory in store.list()}
     assert found >= set(ids)

@@ -65,7 +65,7 @@ def test_by_default_it_is_saved_and_linked_to_what_refines_it(store: Store) -> N
     known = store.save(MORE, vector=BASE)
     answer = store.do(saying(LESS))
     assert (answer.saved, answer.guard.verdict) == (True, Verdict.CONTAINED)
-    assert [(one.target_id, one.type) for one in answer.links] == [(known, LinkType.REFINED_BY)]
+    assert [(link.target_id, link.type) for link in answer.links] == [(known, LinkType.REFINED_BY)]
 
 
 @pytest.mark.parametrize("by_call", [True, False])
@@ -82,7 +82,7 @@ def test_policy_refuses_what_lacks_only_separate_statements(
     assert (answer.saved, answer.memory_id) == (False, known)
     found = answer.guard.duplicate.judgement
     assert found.verdict is Verdict.CONTAINED
-    assert [one.finding for one in found.evidence] == [Finding.MISSING, Finding.SEPARATE]
+    assert [line.finding for line in found.evidence] == [Finding.MISSING, Finding.SEPARATE]
 
 
 @pytest.mark.parametrize(("less", "more"), RESTRICTED)
@@ -90,7 +90,7 @@ def test_policy_never_refuses_what_lacks_a_restriction(store: Store, less: str, 
     known = store.save(more, vector=BASE)
     answer = store.do(saying(less, Action.REFUSE))
     assert answer.saved
-    assert {one.target_id for one in answer.links} == {known}
+    assert {link.target_id for link in answer.links} == {known}
 
 
 def test_policy_refuses_nothing_with_another_payload(store: Store) -> None:

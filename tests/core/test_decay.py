@@ -64,11 +64,11 @@ def test_threshold_of_the_source_is_reached_after_109_days() -> None:
 def columns(base: list[float], ages_days: list[float], last_days: list[float | None]) -> Columns:
     """Memories so many days old, last accessed so many days ago."""
     count = len(base)
-    accessed = np.array([one is not None for one in last_days])
-    last = [0 if one is None else NOON - round(one * DAY_US) for one in last_days]
+    accessed = np.array([last_day is not None for last_day in last_days])
+    last = [0 if last_day is None else NOON - round(last_day * DAY_US) for last_day in last_days]
     return Columns(
         base=np.array(base),
-        created_us=np.array([NOON - round(one * DAY_US) for one in ages_days], np.int64),
+        created_us=np.array([NOON - round(age * DAY_US) for age in ages_days], np.int64),
         last_access_us=np.array(last, np.int64),
         accessed=accessed,
         protected=np.array(base) >= 0.95,
@@ -82,24 +82,28 @@ def test_a_report_counts_what_a_loop_over_memories_counts() -> None:
     base = seeded.uniform(0, 1, 300).tolist()
     ages = seeded.uniform(0, 400, 300).tolist()
     never = seeded.uniform(0, 1, 300)
-    last = [None if one < 0.3 else age * one for one, age in zip(never.tolist(), ages, strict=True)]
+    last = [
+        None if item < 0.3 else age * item for item, age in zip(never.tolist(), ages, strict=True)
+    ]
     found = report(columns(base, ages, last), policy, NOON, 0.3)
-    days = [age if one is None else one for age, one in zip(ages, last, strict=True)]
-    effective = [expected(one, day, policy) for one, day in zip(base, days, strict=True)]
+    days = [age if item is None else item for age, item in zip(ages, last, strict=True)]
+    effective = [expected(item, day, policy) for item, day in zip(base, days, strict=True)]
     assert found.live_count == 300
     assert found.band_counts == tuple(
-        sum(at / 10 <= one < at / 10 + 0.1 or (at == 9 and one == 1.0) for one in effective)
+        sum(at / 10 <= value < at / 10 + 0.1 or (at == 9 and value == 1.0) for value in effective)
         for at in range(10)
     )
-    assert found.faded_count == sum(one < own for one, own in zip(effective, base, strict=True))
-    floors = [one <= policy.floor and one < own for one, own in zip(effective, base, strict=True)]
+    assert found.faded_count == sum(value < own for value, own in zip(effective, base, strict=True))
+    floors = [
+        value <= policy.floor and value < own for value, own in zip(effective, base, strict=True)
+    ]
     assert found.at_floor_count == sum(floors) > 0
-    assert found.below_count == sum(one < 0.3 for one in effective)
-    assert found.protected_count == sum(one >= 0.95 for one in base)
-    assert found.recalled_count == sum(one is not None and one <= 7 for one in last) > 0
+    assert found.below_count == sum(value < 0.3 for value in effective)
+    assert found.protected_count == sum(item >= 0.95 for item in base)
+    assert found.recalled_count == sum(item is not None and item <= 7 for item in last) > 0
     for ahead, count in found.survival:
-        later = [expected(one, day + ahead, policy) for one, day in zip(base, days, strict=True)]
-        assert count == sum(one >= 0.3 for one in later)
+        later = [expected(item, day + ahead, policy) for item, day in zip(base, days, strict=True)]
+        assert count == sum(value >= 0.3 for value in later)
     assert [ahead for ahead, _ in found.survival] == [7, 30, 90, 180, 365]
 
 
@@ -117,7 +121,11 @@ def test_a_year_of_runs_each_hour_each_day_or_once_gives_the_same() -> None:
         return found.tolist()
 
     hourly, daily, once = closed(1), closed(24), closed(365 * 24)
-    assert [one >= 0 for one in hourly] == [one >= 0 for one in daily] == [one >= 0 for one in once]
+    assert (
+        [number >= 0 for number in hourly]
+        == [number >= 0 for number in daily]
+        == [number >= 0 for number in once]
+    )
     # A daily run sees the same a day late at most: nothing fades faster for being looked at.
     assert all(0 <= late - early < 24 for early, late in zip(hourly, daily, strict=True))
     assert hourly[18] == 2624  # 0.9: 109.3 days

@@ -299,11 +299,11 @@ class TestLinks:
             assert [found.target_id for found in new.links] == expected
             assert store.one(new.memory_id).links == new.links
             for found in new.links:
-                back = {one.target_id: one for one in store.one(found.target_id).links}
+                back = {link.target_id: link for link in store.one(found.target_id).links}
                 assert back[new.memory_id] == Link(
                     new.memory_id, LinkType.RELATED, found.confidence
                 )
-            assert new.memory_id not in {one.target_id for one in store.one(saved[0]).links}
+            assert new.memory_id not in {link.target_id for link in store.one(saved[0]).links}
 
     def test_automatic_links_leave_a_full_hub_alone(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -346,7 +346,7 @@ class TestForget:
         command = Forget("anna", (*ids, "mem_0123456789ab", ids[0]))
         revision, preview = store.preview(command)
         assert revision == store.revision
-        assert [store.one(one).status for one in ids[:2]] == [Status.ACTIVE] * 2
+        assert [store.one(memory_id).status for memory_id in ids[:2]] == [Status.ACTIVE] * 2
         answer: Forgotten = store.do(command)
         assert preview == answer
         assert [memory.id for memory in answer.memories] == [ids[0], ids[1], ids[3]]
@@ -587,4 +587,4 @@ def test_remember_under_robotmem_tells_similar_words_that_lie_beyond_the_nearest
         store.save(f"filler{number}", vector=unit([1.0, 2.0 + 0.001 * number, 0, 0, 0, 0, 0, 0]))
     far = store.save("grip force works for cups", vector=unit([0, 0, 0, 0, 0, 0, 0, 1]))
     answer = store.do(remember("grip force works on plates", vector=unit([1, 0, 0, 0, 0, 0, 0, 0])))
-    assert far in [one.memory_id for one in answer.guard.similar]
+    assert far in [memory.memory_id for memory in answer.guard.similar]

@@ -16,17 +16,17 @@ def modes(path: Path) -> dict[str, int]:
     """The mode of a directory and of all in it, links left out."""
     found = [path, *path.rglob("*")]
     return {
-        str(one.relative_to(path)): stat.S_IMODE(one.lstat().st_mode)
-        for one in found
-        if not one.is_symlink()
+        str(file.relative_to(path)): stat.S_IMODE(file.lstat().st_mode)
+        for file in found
+        if not file.is_symlink()
     }
 
 
 def open_all(path: Path) -> int:
     """Gives everybody every right; says of how many."""
     found = [path, *path.rglob("*")]
-    for one in found:
-        one.chmod(0o777 if one.is_dir() else 0o666)
+    for file in found:
+        file.chmod(0o777 if file.is_dir() else 0o666)
     return len(found)
 
 
@@ -47,7 +47,7 @@ def test_what_is_open_to_others_is_closed(data: Path) -> None:
     assert set(found.values()) == {0o700, 0o600}
     assert directories.tighten(data) == 0
     with opened(data) as store:
-        assert [one.content for one in store.list()] == ["text"]
+        assert [memory.content for memory in store.list()] == ["text"]
 
 
 def test_only_our_own_files_are_touched_and_no_link_is_followed(data: Path, tmp_path: Path) -> None:

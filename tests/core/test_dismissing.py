@@ -224,8 +224,8 @@ def test_watchers_hear_which_pair_it_was(store: Store) -> None:
     def heard(agent: str, where: Filter | None = None) -> list[tuple[str, tuple[str, ...]]]:
         query = ChangesQuery(agent, 2, where)
         found = store.read(query)
-        told = [one for one in found.changes if not (one.memories or one.links)]
-        return [(one.operation.kind, one.operation.memory_ids) for one in told]
+        told = [change for change in found.changes if not (change.memories or change.links)]
+        return [(item.operation.kind, item.operation.memory_ids) for item in told]
 
     expected = [(kind, (one, two)) for kind in ("Dismiss", "Undismiss", "Resolve")]
     assert heard("anna") == heard("berta") == heard("anna", Filter(tags=("a",))) == expected

@@ -37,7 +37,7 @@ def preview(store: Store, command: CleanUpDuplicates = COMMAND) -> CleanedUp:
 
 
 def pairs(found: CleanedUp) -> list[tuple[str, str]]:
-    return [(one.memory_id, one.kept_id) for one in found.duplicates]
+    return [(memory.memory_id, memory.kept_id) for memory in found.duplicates]
 
 
 def test_the_most_trusted_stays_then_the_newest(store: Store) -> None:
@@ -110,7 +110,7 @@ def test_some_at_once_and_the_rest_in_the_next_run(store: Store) -> None:
     found = store.do(COMMAND)
     assert (len(found.duplicates), found.more_count) == (4, 0)
     (left,) = (memory for memory in store.list() if memory.status is Status.ACTIVE)
-    assert {one.superseded_by for one in store.list() if one.id != left.id} == {left.id}
+    assert {memory.superseded_by for memory in store.list() if memory.id != left.id} == {left.id}
 
 
 def test_what_is_not_read_is_counted_and_comes_next(
@@ -132,10 +132,10 @@ def test_as_many_as_the_blast_radius_allows_go_and_the_rest_another_day(store: S
     told = preview(store)
     assert (told.blast.closing, told.blast.allowed, told.blast.over) == (20, 20, False)
     assert told.more_count == 32
-    assert [one.memory_id for one in told.duplicates] == ids[:20]
+    assert [memory.memory_id for memory in told.duplicates] == ids[:20]
     assert len(store.do(replace(COMMAND, limit=5)).duplicates) == 5
     found = store.do(COMMAND)
-    assert [one.memory_id for one in found.duplicates] == ids[5:20]
+    assert [duplicate.memory_id for duplicate in found.duplicates] == ids[5:20]
     assert (found.blast.closing, found.blast.today, found.more_count) == (15, 5, 32)
     # Nothing more may go on this day: what there is is told, and nothing is changed.
     told = preview(store)
@@ -146,9 +146,9 @@ def test_as_many_as_the_blast_radius_allows_go_and_the_rest_another_day(store: S
     assert store.revision == revision
     assert "blast.rows_min of collection 'default' is 52" in str(error)
     store.clock.advance(DAY_US + HOUR_US)
-    assert [one.memory_id for one in store.do(COMMAND).duplicates] == ids[20:40]
+    assert [duplicate.memory_id for duplicate in store.do(COMMAND).duplicates] == ids[20:40]
     store.set(("blast.rows_min", 200))
-    assert [one.memory_id for one in store.do(COMMAND).duplicates] == ids[40:52]
+    assert [duplicate.memory_id for duplicate in store.do(COMMAND).duplicates] == ids[40:52]
 
 
 def test_undo_brings_exact_doubles_back(store: Store) -> None:
@@ -187,7 +187,10 @@ def test_which_stays_does_not_depend_on_the_order_of_insertion(store: Store) -> 
     kept: list[int] = []
     while found := store.do(COMMAND).duplicates:
         kept += [
-            at for one in found for at, memory_id in saved[one.snippet] if memory_id == one.kept_id
+            at
+            for item in found
+            for at, memory_id in saved[item.snippet]
+            if memory_id == item.kept_id
         ]
     # 2 and 3 are the most trusted, 2 is the newer of them.
     assert kept == [2] * 120

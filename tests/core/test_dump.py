@@ -77,7 +77,7 @@ def test_memories_that_are_added_at_once_are_as_if_added_one_by_one(seed: int) -
     newer = [random_memory(np.random.default_rng(seed + 9), row, 1) for row in range(1, 70, 2)]
     single, several = (CollectionIndex(DIMENSION, Tokenizer.SCRIPT_AWARE) for _ in range(2))
     for memories in (known, [], newer):
-        several.add_all([(*one, several.slot_by_row.get(one[0].row)) for one in memories])
+        several.add_all([(*memory, several.slot_by_row.get(memory[0].row)) for memory in memories])
         several.publish()
         for memory, features in memories:
             single.add(memory, features, single.slot_by_row.get(memory.row))
@@ -110,7 +110,9 @@ def test_nothing_of_what_is_purged_or_retired_is_dumped() -> None:
     data = b"".join(array.tobytes() for array in held(live).arrays.values())
     assert vector.tobytes() not in data
     assert session.encode() not in data
-    only = [one for one in tokens if one.tobytes() in data and not _held_by_others(live, one)]
+    only = [
+        token for token in tokens if token.tobytes() in data and not _held_by_others(live, token)
+    ]
     assert not only
     assert loaded(live).slot_by_row.get(gone.row) is None
 

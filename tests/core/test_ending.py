@@ -73,14 +73,14 @@ def test_the_most_trusted_takes_the_place_of_what_says_the_same(store: Store) ->
     found = end(store)
     (group,) = found.groups
     assert group.kept_id == ids[1]
-    assert [one.memory_id for one in group.superseded] == [ids[0], ids[2]]
+    assert [memory.memory_id for memory in group.superseded] == [ids[0], ids[2]]
     sims = [jaccard(ROBOT[a], ROBOT[b]) for a, b in ((0, 1), (1, 2), (0, 2))]
-    assert [one.similarity for one in group.superseded] == pytest.approx(sims[:2])
+    assert [memory.similarity for memory in group.superseded] == pytest.approx(sims[:2])
     assert found.avg_similarity == pytest.approx(sum(sims) / 3)
     assert found.consolidatable_count == 4
     assert (found.superseded_count, found.compression_ratio) == (2, 0.5)
     memories = store.get(*ids).memories
-    assert [one.status.value for one in memories] == [
+    assert [memory.status.value for memory in memories] == [
         "superseded", "active", "superseded", "active", "active",
     ]  # fmt: skip
     assert {memories[0].superseded_by, memories[2].superseded_by} == {ids[1]}
@@ -167,7 +167,7 @@ def test_a_chain_is_no_group(store: Store) -> None:
 def test_another_agents_private_memories_are_not_looked_at(store: Store) -> None:
     hidden = save(store, *ROBOT, agent="ben", private=True)
     assert end(store).consolidatable_count == 0
-    seen = [store.one(one, agent="ben").status for one in hidden]
+    seen = [store.one(text, agent="ben").status for text in hidden]
     assert set(seen) == {Status.ACTIVE}
 
 
@@ -195,7 +195,7 @@ def test_by_cosine_and_by_verdict(store: Store) -> None:
     command = EndSession("anna", "s")
     assert preview(store, command).groups == ()
     (group,) = preview(store, replace(command, measure=Measure.COSINE)).groups
-    assert {group.kept_id, *(one.memory_id for one in group.superseded)} == set(ids)
+    assert {group.kept_id, *(memory.memory_id for memory in group.superseded)} == set(ids)
     strict = replace(command, measure=Measure.COSINE, threshold=0.999)
     assert preview(store, strict).groups == ()
     twice = store.save("We meet on Tuesdays!", vector=near[0], force=True, session_id="s")
@@ -254,8 +254,10 @@ def test_groups_do_not_depend_on_the_order_of_insertion(store: Store) -> None:
     known = set()
     for number in range(100):
         groups = preview(store, EndSession("anna", f"s{number}")).groups
-        ids = [(one.kept_id, *(other.memory_id for other in one.superseded)) for one in groups]
-        known.add(tuple(tuple(content[one] for one in group) for group in ids))
+        ids = [
+            (group.kept_id, *(other.memory_id for other in group.superseded)) for group in groups
+        ]
+        known.add(tuple(tuple(content[text] for text in group) for group in ids))
     assert len(known) == 1
     assert known != {()}
 
@@ -312,8 +314,10 @@ def test_access_decides_between_equals_and_recall_is_told(store: Store) -> None:
     store.clock.advance(DAY_US)
     (group,) = end(store).groups
     assert group.kept_id == hit
-    assert not any(one.recalled for one in group.superseded)
-    assert set(statuses(store, [one for one in ids if one != hit])) == {Status.SUPERSEDED}
+    assert not any(memory.recalled for memory in group.superseded)
+    assert set(statuses(store, [memory_id for memory_id in ids if memory_id != hit])) == {
+        Status.SUPERSEDED
+    }
 
 
 def test_of_too_many_the_newest_are_looked_at(
@@ -343,7 +347,7 @@ def test_a_purge_takes_its_words_out_of_the_kept_answer(store: Store) -> None:
     assert group.snippet
     store.do(Purge("anna", tuple(ids)))
     (group,) = store.apply(command, operation_id="once").results[0].groups
-    assert [group.snippet, *(one.snippet for one in group.superseded)] == ["", "", ""]
+    assert [group.snippet, *(memory.snippet for memory in group.superseded)] == ["", "", ""]
 
 
 @pytest.mark.parametrize(

@@ -124,7 +124,7 @@ class TestReplay:
     def test_operation_without_id_gets_one_of_its_own(self, store: Store) -> None:
         ids = {store.apply(remember(f"text {number}")).operation_id for number in range(3)}
         assert len(ids) == 3
-        assert all(one.startswith("op_") for one in ids)
+        assert all(memory_id.startswith("op_") for memory_id in ids)
 
     def test_replies_are_dropped_after_their_time_and_not_before(self, store: Store) -> None:
         store.apply(remember("text"), operation_id="op-1")
@@ -271,7 +271,7 @@ class TestCollections:
             while True:
                 page = store.engine.list_collections(size, token).result(wait_s())
                 assert len(page.collections) <= size
-                found += [one.name for one in page.collections]
+                found += [info.name for info in page.collections]
                 token = page.next_page_token
                 if not token:
                     break
@@ -291,7 +291,7 @@ class TestCollections:
             future = store.engine.apply(f"c{number}", "", [remember(f"text {number}")])
             saved[f"c{number}"] = future.result(wait_s()).results[0].memory_id
         page = store.engine.list_collections(100, "").result(wait_s())
-        revisions = {one.name: one.revision for one in page.collections}
+        revisions = {info.name: info.revision for info in page.collections}
         assert revisions == {"default": 0} | dict.fromkeys(saved, 1)
         for name, memory_id in saved.items():
             found = store.engine.read(name, GetQuery("anna", (memory_id,))).result(wait_s())
@@ -474,7 +474,7 @@ class TestList:
             page = store.read(ListQuery("anna", Filter(), 5, token))
             rest += [memory.id for memory in page.memories]
             token = page.next_page_token
-        assert rest == [one for one in ids[5:] if one != ids[7]] + [after]
+        assert rest == [memory_id for memory_id in ids[5:] if memory_id != ids[7]] + [after]
 
     def test_list_with_a_token_that_is_not_its_own_is_refused(self, store: Store) -> None:
         store.apply(*(remember(f"text {number}") for number in range(3)))
@@ -494,10 +494,10 @@ class TestList:
             token(data[0], data[1], "0"),
             base64.urlsafe_b64encode(b"c:name").decode(),
         ]
-        for one in bad:
+        for text in bad:
             with pytest.raises(errors.InvalidArgument) as caught:
-                store.read(ListQuery("anna", Filter(), 1, one))
-            assert caught.value.reason == "BAD_PAGE_TOKEN", one
+                store.read(ListQuery("anna", Filter(), 1, text))
+            assert caught.value.reason == "BAD_PAGE_TOKEN", text
         with pytest.raises(errors.InvalidArgument):
             other = Filter(categories=("a",))
             store.read(ListQuery("anna", other, 1, page.next_page_token))

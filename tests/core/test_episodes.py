@@ -53,7 +53,7 @@ def page(store: Store, **more: Any) -> EpisodePage:
 
 def listed(store: Store, **more: Any) -> list[str]:
     """Summaries of all pages."""
-    return [one.summary for answer in store.pages(asked(**more)) for one in answer.episodes]
+    return [episode.summary for answer in store.pages(asked(**more)) for episode in answer.episodes]
 
 
 def supersede(store: Store, *contents: str, **more: Any) -> list[str]:
@@ -219,7 +219,7 @@ class TestRead:
         store.do(forget(ids[1]))
         answer = read(store, found.id, memories=True)
         assert (answer.episode.memory_ids, answer.episode.gone_count) == ((ids[0], ids[2]), 1)
-        assert answer.memories == tuple(store.one(one) for one in (ids[0], ids[2]))
+        assert answer.memories == tuple(store.one(memory_id) for memory_id in (ids[0], ids[2]))
         assert answer.revision == store.revision
         store.do(forget(ids[0], ids[2]))
         answer = read(store, found.id, memories=True)
@@ -233,14 +233,14 @@ class TestRead:
         second, third = supersede(store, "Listening at 9090", "Now it is 7070")
         joint = made(store, "joint", second, other, third)
         assert read(store, found.id).episode.memory_ids == (third, other)
-        assert [one.memory_ids for one in (joint, read(store, joint.id).episode)] == [
+        assert [episode.memory_ids for episode in (joint, read(store, joint.id).episode)] == [
             (third, other)
         ] * 2
         answer = read(store, joint.id, memories=True)
-        assert [one.content for one in answer.memories] == ["Now it is 7070", "other"]
+        assert [memory.content for memory in answer.memories] == ["Now it is 7070", "other"]
         store.do(forget(third))
-        for one in (found, joint):
-            answer = read(store, one.id)
+        for expected in (found, joint):
+            answer = read(store, expected.id)
             assert (answer.episode.memory_ids, answer.episode.gone_count) == ((other,), 1)
 
     def test_hidden_memories_are_left_out_uncounted(self, store: Store) -> None:
@@ -251,7 +251,7 @@ class TestRead:
         assert read(store, found.id).episode.gone_count == 1
         answer = read(store, found.id, "ben", memories=True)
         assert (answer.episode.memory_ids, answer.episode.gone_count) == ((open_,), 0)
-        assert [one.id for one in answer.memories] == [open_]
+        assert [memory.id for memory in answer.memories] == [open_]
         only = made(store, "told all the same", secret)
         assert read(store, only.id, "ben").episode.memory_ids == ()
         store.do(update(secret, private=False))
@@ -288,20 +288,20 @@ class TestRead:
                     store.do(forget(gone, agent=owner))
         for agent in ("anna", "ben"):
             mine = [
-                one
-                for one in ids
-                if store_sees(store, one, agent)
-                and store.one(one, agent).status is not Status.FORGOTTEN
+                memory_id
+                for memory_id in ids
+                if store_sees(store, memory_id, agent)
+                and store.one(memory_id, agent).status is not Status.FORGOTTEN
             ]
             chosen = rng.choices(mine, k=20)
             found = made(store, "happened", *chosen, agent=agent)
             for reader in ("anna", "ben"):
                 heads = {}
-                for one in chosen:
-                    if store_sees(store, one, reader):
-                        head = store.read(GetQuery(reader, (one,), follow_superseded=True))
+                for text in chosen:
+                    if store_sees(store, text, reader):
+                        head = store.read(GetQuery(reader, (text,), follow_superseded=True))
                         heads[head.memories[0].id] = head.memories[0]
-                there = [one for one in heads if heads[one].status is not Status.FORGOTTEN]
+                there = [item for item in heads if heads[item].status is not Status.FORGOTTEN]
                 shown = read(store, found.id, reader).episode
                 assert shown.memory_ids == tuple(there), "seed 3"
                 assert shown.gone_count == len(heads) - len(there), "seed 3"
@@ -320,12 +320,14 @@ class TestPages:
         one, rng = store.save("one"), random.Random(1)
         starts = [rng.randrange(4) for _ in range(90)]
         all_made = [made(store, f"{start}", one, start_us=start) for start in starts]
-        wanted = [one.id for one in sorted(all_made, key=lambda one: (one.start_us, one.id))]
+        wanted = [
+            episode.id for episode in sorted(all_made, key=lambda one: (one.start_us, one.id))
+        ]
         for size in (1, 30, 44, 45, 90, 1000):
             found, token, pages = [], "", 0
             while True:
                 answer = page(store, size=size, token=token)
-                found += [one.id for one in answer.episodes]
+                found += [episode.id for episode in answer.episodes]
                 token, pages = answer.next_page_token, pages + 1
                 if not token:
                     break
@@ -386,7 +388,7 @@ class TestPages:
             made(store, f"{start}", *ids, *([rare] if start == 5 else []), start_us=start)
         monkeypatch.setattr(limits, "EPISODE_IDS_READ_MAX", 5)
         first = page(store)
-        assert [one.summary for one in first.episodes] == ["0", "1"]
+        assert [episode.summary for episode in first.episodes] == ["0", "1"]
         assert first.next_page_token
         assert listed(store) == [str(start) for start in range(6)]
         first = page(store, memory_id=rare)
@@ -406,9 +408,9 @@ class TestPages:
         made(store, "open too", one, start_us=10)
         monkeypatch.setattr(limits, "EPISODE_IDS_READ_MAX", 1)
         answer = page(store, agent="ben", size=1)
-        assert [one.summary for one in answer.episodes] == ["open"]
+        assert [episode.summary for episode in answer.episodes] == ["open"]
         token = base64.urlsafe_b64decode(answer.next_page_token).decode()
-        assert not any(one in token for one in hidden)
+        assert not any(text in token for text in hidden)
         assert listed(store, agent="ben") == ["open", "open too"]
 
     def test_tokens_of_other_conditions_or_by_hand_are_refused(self, store: Store) -> None:
@@ -426,7 +428,7 @@ class TestPages:
             [0.5, episode_id, digest],
             {},
         ]
-        wrong = [base64.urlsafe_b64encode(json.dumps(one).encode()).decode() for one in by_hand]
+        wrong = [base64.urlsafe_b64encode(json.dumps(item).encode()).decode() for item in by_hand]
         deep = base64.urlsafe_b64encode(b"[" * 100_000).decode()
         for bad in (*wrong, deep, "x", "é", "////"):
             with pytest.raises(errors.InvalidArgument) as caught:
@@ -445,9 +447,9 @@ class TestPages:
         store.do(forget(other))
         answer = page(store)
         assert answer.revision == store.revision
-        for one in answer.episodes:
-            assert one == read(store, one.id).episode
-            assert one.gone_count == 1
+        for listed in answer.episodes:
+            assert listed == read(store, listed.id).episode
+            assert listed.gone_count == 1
 
 
 def test_failed_operation_leaves_no_episode(store: Store) -> None:

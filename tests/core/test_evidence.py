@@ -30,4 +30,4 @@ def shown(one: Evidence) -> str:
 def test_evidence_is_what_a_person_expects(memory: str, new: str, expected: str) -> None:
     found = compare(new, memory, 0.9, SHIPPED[0].weights).judgement
     assert found.verdict is not Verdict.DUPLICATE
-    assert any(shown(one).endswith(expected) for one in found.evidence)
+    assert any(shown(line).endswith(expected) for line in found.evidence)

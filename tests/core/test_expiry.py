@@ -66,12 +66,12 @@ def found(store: Store, **more: Any) -> list[str]:
 
 
 def listed(store: Store, *statuses: Status, **more: Any) -> list[str]:
-    return [one.id for one in store.list(where=Filter(statuses=statuses), **more)]
+    return [memory.id for memory in store.list(where=Filter(statuses=statuses), **more)]
 
 
 def kinds(store: Store) -> list[str]:
     page = store.read(OperationsQuery("anna", OperationFilter()))
-    return [one.kind for one in page.operations]
+    return [operation.kind for operation in page.operations]
 
 
 def test_expired_memory_is_hidden_from_its_instant_on(store: Store, clock: FakeClock) -> None:
@@ -260,7 +260,7 @@ def test_import_leaves_out_links_of_what_has_expired_meanwhile(
         told, _ = imported(other, data, as_is=True)
         assert told.done
         other.save("The coffee is in the red tin")
-        assert {one.status for one in map(other.one, (tea, tin))} == {Status.FORGOTTEN}
+        assert {memory.status for memory in map(other.one, (tea, tin))} == {Status.FORGOTTEN}
         assert other.one(tin).fields.expires_after_s == HOUR_S
 
 
@@ -274,7 +274,7 @@ def test_import_through_the_guard_reports_what_has_expired(
     with opened(tmp_path / "other", clock=clock) as other:
         told, _ = imported(other, data)
         assert (told.saved_count, told.failed_count) == (1, 1)
-        assert [one.content for one in other.list()] == ["The coffee is in the red tin"]
+        assert [memory.content for memory in other.list()] == ["The coffee is in the red tin"]
 
 
 def test_text_that_would_outlive_a_memory_is_saved(store: Store, clock: FakeClock) -> None:
@@ -300,7 +300,7 @@ def test_refusal_is_a_read_of_the_memory_that_refused(store: Store, clock: FakeC
 
 def test_merged_memory_lasts_as_long_as_the_longest(store: Store) -> None:
     def merged(*expiry: dict[str, Any]) -> Any:
-        ids = [store.save(f"{TEA} {next(numbers)}", force=True, **one) for one in expiry]
+        ids = [store.save(f"{TEA} {next(numbers)}", force=True, **entry) for entry in expiry]
         fields = store.do(merge(*ids)).memory.fields
         return fields.expires_us, fields.expires_after_s
 

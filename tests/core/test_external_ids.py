@@ -37,8 +37,8 @@ def private(store: Store, content: str, agent: str) -> str:
 def taken(store: Store, *commands: Any) -> None:
     """All of them are refused, and nothing is changed."""
     before = store.revision
-    for one in commands:
-        error = store.refused(one, errors.AlreadyExists)
+    for command in commands:
+        error = store.refused(command, errors.AlreadyExists)
         assert error.reason == "EXTERNAL_ID_EXISTS"
     assert store.revision == before
 
@@ -55,7 +55,9 @@ def test_key_of_a_private_memory_has_its_agent_and_of_a_public_one_none() -> Non
     assert rows.external_key(Fields(external_id="x", private=True), "anna") == both[0]
     assert rows.external_key(Fields(private=True), "anna") == ""
     # However the two flow together.
-    keys = {rows.external_keys(one, two)[0] for one, two in (("x", "ab"), ("xa", "b"), ("xab", ""))}
+    keys = {
+        rows.external_keys(text, two)[0] for text, two in (("x", "ab"), ("xa", "b"), ("xab", ""))
+    }
     assert len(keys) == 3
 
 
@@ -169,7 +171,7 @@ class TestUndo:
         with pytest.raises(errors.UndoRefused):
             store.do(undo(2))
         preview = store.preview(undo(2))[1]
-        assert [one.kind for one in preview.conflicts] == [ConflictKind.EXTERNAL_ID_TAKEN]
+        assert [conflict.kind for conflict in preview.conflicts] == [ConflictKind.EXTERNAL_ID_TAKEN]
         store.do(forget("ext:x", agent="ben"))
         assert store.do(undo(2)).undone
         assert named(store, "ben") == "of anna"
@@ -208,8 +210,10 @@ class TestPast:
 
 
 def as_is(memories: list[Memory], digest: str, *, first: bool) -> ImportRows:
-    vectors = [vector_of(one.content).tobytes() for one in memories]
-    records = [replace(one, vector=vector) for one, vector in zip(memories, vectors, strict=True)]
+    vectors = [vector_of(memory.content).tobytes() for memory in memories]
+    records = [
+        replace(memory, vector=vector) for memory, vector in zip(memories, vectors, strict=True)
+    ]
     return ImportRows("cleo", digest, first, records=tuple(enumerate(records, 2)))
 
 
@@ -218,12 +222,12 @@ def test_import_as_it_is_keeps_a_private_memory_beside_a_public_one(
 ) -> None:
     three(store)
     exported = store.list("anna")
-    assert sorted(one.content for one in exported) == ["for all", "of anna"]
+    assert sorted(memory.content for memory in exported) == ["for all", "of anna"]
     with opened(tmp_path / "other") as other:
         other.do(as_is(exported, "all", first=True))
         assert (named(other, "anna"), named(other, "ben")) == ("of anna", "for all")
-        for at, one in enumerate(exported):
-            again = replace(one, id=f"mem_{at:016x}")
+        for at, memory in enumerate(exported):
+            again = replace(memory, id=f"mem_{at:016x}")
             with pytest.raises(errors.BadImport) as caught:
                 other.do(as_is([again], again.id, first=False))
             assert caught.value.details["field"] == "external_id"

@@ -67,7 +67,7 @@ def test_what_lies_below_is_closed_now_and_the_most_faded_first(store: Store) ->
     assert by_text(store)["low"] is Status.ACTIVE
     answer = store.do(command)
     assert answer == told
-    assert [one.memory_id for one in answer.closed] == [lower, low]
+    assert [memory.memory_id for memory in answer.closed] == [lower, low]
     assert answer.closed[1].effective_confidence == pytest.approx(0.2 * 0.99**40)
     assert answer.closed[1].confidence == 0.2
     closed = store.one(low)

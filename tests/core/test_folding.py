@@ -48,7 +48,7 @@ def query(**more: Any) -> RecallQuery:
 
 def shown(hits: Sequence[Hit]) -> list[tuple[str, ...]]:
     """The texts of each hit, its own first."""
-    return [(hit.memory.content, *(one.memory.content for one in hit.also)) for hit in hits]
+    return [(hit.memory.content, *(item.memory.content for item in hit.also)) for hit in hits]
 
 
 def test_newest_stands_at_the_place_of_the_best_and_carries_the_others(
@@ -161,19 +161,19 @@ def test_every_candidate_stands_in_exactly_one_group() -> None:
         view: View = Columns(rng.integers(0, 5, count), rng.integers(0, 2, count))  # type: ignore
         slots = rng.permutation(count).astype(np.int64)
         linked: dict[int, list[int]] = {}
-        for one in range(count):
-            for other in range(one):
+        for number in range(count):
+            for other in range(number):
                 if rng.random() < 0.3:
-                    linked.setdefault(one, []).append(other)
-                    linked.setdefault(other, []).append(one)
+                    linked.setdefault(number, []).append(other)
+                    linked.setdefault(other, []).append(number)
         found = fold(view, slots, lambda _view, _slots, linked=linked: linked)
         carried = [slot for also in found.also.values() for slot in also]
         assert sorted([*slots[found.shown].tolist(), *carried]) == list(range(count))
         assert found.best.tolist() == sorted(found.best.tolist())
         for slot, also in found.also.items():
             assert set(also) <= set(linked[slot])
-            for one in also:
+            for hit in also:
                 ages = [
-                    [view.take(name, at) for name in ("source", "created")] for at in (one, slot)
+                    [view.take(name, at) for name in ("source", "created")] for at in (hit, slot)
                 ]
                 assert ages[0] <= ages[1]

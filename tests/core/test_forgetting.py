@@ -29,7 +29,7 @@ def meeting(store: Store, where: Filter, agent: str = "anna") -> tuple[int, Forg
 
 
 def expecting(*named: tuple[str, int], ids: tuple[str, ...] = ()) -> Forget:
-    return Forget("anna", ids or tuple(one for one, _ in named), "why", named)
+    return Forget("anna", ids or tuple(text for text, _ in named), "why", named)
 
 
 def test_forget_with_the_expected_revisions_hides(store: Store) -> None:
@@ -124,8 +124,8 @@ def test_list_by_updated_time_knows_changes_of_status_alone(store: Store) -> Non
         begun_us = store.clock.now_us
         store.apply(step)
         late = replace(EVERY_STATUS, updated=TimeRange(begun_us, None))
-        changed = [one.id for one in store.list() if one.updated_us >= begun_us]
-        assert [one.id for one in store.list(where=late)] == changed != [], step
-    found = [one.id for one in store.list(where=late)]
+        changed = [memory.id for memory in store.list() if memory.updated_us >= begun_us]
+        assert [memory.id for memory in store.list(where=late)] == changed != [], step
+    found = [memory.id for memory in store.list(where=late)]
     store.reopen()
-    assert [one.id for one in store.list(where=late)] == found
+    assert [memory.id for memory in store.list(where=late)] == found

@@ -66,7 +66,7 @@ def test_a_second_one_is_the_next_version_of_the_first(store: Store, state_kind:
     assert (after.created_us, after.updated_us) == (before.created_us, store.clock())
     assert len(store.list()) == 1
     page = store.read(HistoryQuery("anna", first.memory_id, 10, ""))
-    assert [one.memory.content for one in page.versions] == [SECOND, FIRST]
+    assert [version.memory.content for version in page.versions] == [SECOND, FIRST]
     assert store.do(undo(store.revision)).undone
     back = store.one(first.memory_id)
     assert (back.content, back.fields, back.status) == (FIRST, before.fields, Status.ACTIVE)
@@ -95,7 +95,7 @@ def test_what_is_said_replaces_and_the_rest_stays(store: Store) -> None:
     assert fields.evidence_ids == tuple(evidence)
     # The end that it had lies before the new beginning.
     assert (fields.valid_from_us, fields.valid_to_us) == (store.clock() + 2 * HOUR_US, None)
-    assert [one.type for one in after.links] == [LinkType.CAUSES]
+    assert [item.type for item in after.links] == [LinkType.CAUSES]
     say(store, THIRD, thread_id="t", payload={"m": 2})
     assert store.one(one).fields.payload == {"m": 2}
 
@@ -117,7 +117,7 @@ SCOPES: dict[str, dict[str, Any]] = {
 
 def test_each_scope_has_one_and_grows_no_other(store: Store) -> None:
     made = {name: say(store, f"First of {name}.", **more) for name, more in SCOPES.items()}
-    assert [one.grown_id for one in made.values()] == [""] * len(SCOPES)
+    assert [remembered.grown_id for remembered in made.values()] == [""] * len(SCOPES)
     for name, more in reversed(SCOPES.items()):
         grown = say(store, f"Next of the {name}, {name}.", **more)
         assert grown.grown_id == made[name].memory_id, name
@@ -211,7 +211,7 @@ def test_the_newest_live_one_grows_where_there_are_several(store: Store) -> None
     past = remember("Made long ago.", state_kind=SUMMARY, created_us=1_000_000, force=True)
     store.do(past)
     assert say(store, FIRST).grown_id == new
-    assert [store.one(one).content for one in (old, new)] == ["Of old, 0.", FIRST]
+    assert [store.one(text).content for text in (old, new)] == ["Of old, 0.", FIRST]
 
 
 def test_what_is_over_or_closed_is_not_grown(store: Store) -> None:
@@ -254,10 +254,10 @@ def test_the_same_operation_id_grows_once_and_of_many_at_once_one_is_left(store:
     assert (again.replayed, again.results) == (True, told.results)
     texts = [f"Word {number} of the day." for number in range(30)]
     requests = [("", [remember(text, state_kind=SUMMARY)]) for text in texts]
-    found = [one.result(wait_s()) for one in store.engine.apply_all("default", requests)]
-    assert {one.results[0].grown_id for one in found} == {first}
+    found = [future.result(wait_s()) for future in store.engine.apply_all("default", requests)]
+    assert {applied.results[0].grown_id for applied in found} == {first}
     versions = store.read(HistoryQuery("anna", first, 100, "")).versions
-    assert [one.memory.content for one in versions] == [*reversed(texts), SECOND, FIRST]
+    assert [version.memory.content for version in versions] == [*reversed(texts), SECOND, FIRST]
     store.reopen()
     (live,) = store.list()
     assert live.content == texts[-1]
@@ -314,4 +314,4 @@ def test_two_new_summaries_of_a_plan_are_one_that_an_undo_takes_away(store: Stor
     assert (made.grown_id, grown.grown_id) == ("", made.memory_id)
     assert store.do(undo(store.revision)).undone
     assert store.one(made.memory_id).status is Status.FORGOTTEN
-    assert [one.id for one in store.list()] == [made.memory_id]
+    assert [memory.id for memory in store.list()] == [made.memory_id]

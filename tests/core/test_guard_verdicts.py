@@ -52,8 +52,8 @@ def test_text_that_differs_is_saved_told_and_linked_by_its_verdict(
     (similar,) = answer.guard.similar
     assert similar.judgement is not None
     assert similar.judgement.verdict is verdict
-    assert [(one.target_id, one.type) for one in answer.links] == [(known, link)]
-    assert [(one.target_id, one.type) for one in store.one(known).links] == [
+    assert [(other.target_id, other.type) for other in answer.links] == [(known, link)]
+    assert [(other.target_id, other.type) for other in store.one(known).links] == [
         (answer.memory_id, link.inverse)
     ]
 
@@ -62,8 +62,8 @@ def test_text_that_differs_is_saved_told_and_linked_by_its_verdict(
 def test_every_link_is_in_the_answer_with_its_verdict(store: Store, cosine: float) -> None:
     known = saved(store, "Lena works at Google.")
     answer = near(store, "Lena works at Meta.", cosine)
-    linked = [one.target_id for one in answer.links]
-    assert set(linked) <= {one.memory_id for one in answer.guard.similar}
+    linked = [link.target_id for link in answer.links]
+    assert set(linked) <= {memory.memory_id for memory in answer.guard.similar}
     if linked:
         (similar,) = answer.guard.similar
         assert (similar.memory_id, similar.judgement.verdict) == (known, Verdict.UPDATE)
@@ -75,7 +75,7 @@ def test_text_with_less_detail_is_linked_as_refined_by(store: Store) -> None:
     known = saved(store, "The staging server in Osaka listens on port 8080")
     answer = near(store, PORT)
     assert answer.guard.verdict is Verdict.CONTAINED
-    assert [(one.target_id, one.type) for one in answer.links] == [(known, LinkType.REFINED_BY)]
+    assert [(link.target_id, link.type) for link in answer.links] == [(known, LinkType.REFINED_BY)]
 
 
 def test_rewording_is_refused_with_its_evidence(store: Store) -> None:
@@ -167,7 +167,7 @@ class TestActions:
         old = store.one(known)
         assert (old.status, old.superseded_by) == (Status.SUPERSEDED, answer.memory_id)
         assert store.one(other).status is Status.ACTIVE
-        assert [one.type for one in answer.links] == [LinkType.UPDATES]
+        assert [link.type for link in answer.links] == [LinkType.UPDATES]
         assert near(store, PORT, 0.99).saved, "what is superseded refuses nobody"
 
     def test_supersede_takes_the_nearest_alone(self, store: Store) -> None:
@@ -222,7 +222,7 @@ class TestTypedKeys:
         assert answer.saved
         assert answer.guard.verdict is Verdict.UPDATE
         assert answer.superseded_ids == (first,)
-        assert {one.skipped_because for one in answer.guard.layers} == {"typed key"}
+        assert {layer.skipped_because for layer in answer.guard.layers} == {"typed key"}
         old = store.one(first)
         assert (old.status, old.superseded_by) == (Status.SUPERSEDED, answer.memory_id)
 
@@ -255,7 +255,7 @@ class TestTypedKeys:
         theirs = store.save("Tea", key=self.KEY, agent="ben")
         answer = store.do(remember("Milk", key=self.KEY))
         assert set(answer.superseded_ids) == {own, theirs}
-        assert {store.one(one).superseded_by for one in (own, theirs)} == {answer.memory_id}
+        assert {store.one(text).superseded_by for text in (own, theirs)} == {answer.memory_id}
 
     def test_private_value_that_turns_public_supersedes_the_public_one(self, store: Store) -> None:
         own = store.save("Coffee", key=self.KEY, private=True)

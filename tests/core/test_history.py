@@ -57,9 +57,9 @@ def page(
 def versions(store: Store, memory_id: str, agent: str = "anna", size: int = 1000) -> list[Version]:
     """All pages of a History."""
     found: list[Version] = []
-    for one in store.pages(HistoryQuery(agent, memory_id, size)):
-        assert len(one.versions) <= size
-        found += one.versions
+    for page in store.pages(HistoryQuery(agent, memory_id, size)):
+        assert len(page.versions) <= size
+        found += page.versions
     return found
 
 
@@ -68,14 +68,14 @@ def operations(
 ) -> list[OperationInfo]:
     """All pages of a ListOperations."""
     found: list[OperationInfo] = []
-    for one in store.pages(OperationsQuery(agent, OperationFilter(**conditions), size)):
-        assert len(one.operations) <= size
-        found += one.operations
+    for page in store.pages(OperationsQuery(agent, OperationFilter(**conditions), size)):
+        assert len(page.operations) <= size
+        found += page.operations
     return found
 
 
 def kinds(found: list[OperationInfo]) -> list[str]:
-    return [one.kind for one in found]
+    return [operation.kind for operation in found]
 
 
 def forged(token: str, position: Any) -> str:
@@ -96,22 +96,22 @@ def test_versions_are_what_was_listed_after_each_revision(timeline: Timeline, ag
             if memory is None:
                 links = set()
                 continue
-            before, links = links, {one for one in memory.links if one.target_id in now}
+            before, links = links, {link for link in memory.links if link.target_id in now}
             shown = replace(bare(memory, now), links=(), vector=b"")
             made = shown if memory.revision == revision else None
             # A link that is hidden with its end was not taken away.
-            gone = {one for one in before - links if one.target_id in then}
+            gone = {item for item in before - links if item.target_id in then}
             gone = {x for x in gone if (x.target_id, x.type) not in
                     {(y.target_id, y.type) for y in links}}  # fmt: skip
             if made or links - before or gone:
                 expected[revision] = made, links - before, gone
         found = versions(store, memory_id, agent)
-        assert [one.operation.revision for one in found] == sorted(expected, reverse=True)
-        for one in found:
-            memory, linked, unlinked = expected[one.operation.revision]
-            assert one.memory == memory
-            assert set(one.linked) == linked
-            assert set(one.unlinked) == unlinked
+        assert [version.operation.revision for version in found] == sorted(expected, reverse=True)
+        for version in found:
+            memory, linked, unlinked = expected[version.operation.revision]
+            assert version.memory == memory
+            assert set(version.linked) == linked
+            assert set(version.unlinked) == unlinked
         for size in (1, 3):
             assert versions(store, memory_id, agent, size) == found
 
@@ -120,9 +120,9 @@ def test_versions_are_what_was_listed_after_each_revision(timeline: Timeline, ag
 def test_operations_are_those_on_what_is_seen(timeline: Timeline, agent: str) -> None:
     store, now = timeline.store, timeline.now(agent)
     found = operations(store, agent)
-    revisions = [one.revision for one in found]
+    revisions = [operation.revision for operation in found]
     assert revisions == sorted(set(revisions), reverse=True)
-    by_revision = {one.revision: one for one in found}
+    by_revision = {operation.revision: operation for operation in found}
     told: dict[int, set[str]] = {}
     for memory_id in now:
         for version in versions(store, memory_id, agent):
@@ -132,21 +132,23 @@ def test_operations_are_those_on_what_is_seen(timeline: Timeline, agent: str) ->
         assert set(info.memory_ids) <= now
         # What turned public is told by History alone: before, it was hidden.
         hidden_before = {
-            one
-            for one in told.get(revision, set())
-            if one not in {memory.id for memory in timeline.moments[revision - 1].lists[agent]}
+            text
+            for text in told.get(revision, set())
+            if text not in {memory.id for memory in timeline.moments[revision - 1].lists[agent]}
         }
         assert set(info.memory_ids) >= told.get(revision, set()) - hidden_before
         assert info.memory_ids or info.link_count or info.settings
     for revision in set(range(1, len(timeline.moments))) - set(by_revision):
         owner = "ben" if agent == "anna" else "anna"
-        assert revision in {one.revision for one in operations(store, owner)}
+        assert revision in {operation.revision for operation in operations(store, owner)}
     for size in (1, 7):
         assert operations(store, agent, size) == found
     for memory_id in sorted(now)[:4]:
-        expected = [one for one in found if memory_id in one.memory_ids]
+        expected = [operation for operation in found if memory_id in operation.memory_ids]
         of_memory = operations(store, agent, 3, memory_id=memory_id)
-        assert [one for one in of_memory if memory_id in one.memory_ids] == expected
+        assert [
+            operation for operation in of_memory if memory_id in operation.memory_ids
+        ] == expected
 
 
 def test_version_tells_what_changed_by_whom_and_why(tmp_path: Path) -> None:
@@ -220,8 +222,10 @@ def test_hidden_memory_has_no_history(tmp_path: Path) -> None:
         assert len(versions(store, shared)) == 2
         assert [v.operation.revision for v in versions(store, shared, "ben")] == [2]
         assert kinds(operations(store)) == ["Link", "Remember", "Remember"]
-        assert [one.revision for one in operations(store, "ben")] == [2]
-        assert [one.revision for one in operations(store, "ben", memory_id=shared)] == [2]
+        assert [operation.revision for operation in operations(store, "ben")] == [2]
+        assert [operation.revision for operation in operations(store, "ben", memory_id=shared)] == [
+            2
+        ]
 
 
 def test_versions_that_were_private_then_are_left_out(tmp_path: Path) -> None:
@@ -294,7 +298,7 @@ def test_operations_go_on_where_enough_was_looked_at(
             store.save(f"pump {number}")
         where = OperationFilter(agent_ids=("ben",))
         pages = store.pages(OperationsQuery("anna", where, 10))
-        assert [[x.revision for x in one.operations] for one in pages] == [[], [], [1]]
+        assert [[x.revision for x in page.operations] for page in pages] == [[], [], [1]]
 
 
 def test_page_reads_no_more_operations_than_it_shows_and_one(
@@ -313,7 +317,7 @@ def test_page_reads_no_more_operations_than_it_shows_and_one(
         monkeypatch.setattr(_Reading, "info", counted)
         query = OperationsQuery("anna", OperationFilter(), 2, "")
         found = store.read(query)
-        assert [one.revision for one in found.operations] == [9, 8]
+        assert [written.revision for written in found.operations] == [9, 8]
         assert read == [9, 8, 7]
 
 
@@ -400,5 +404,5 @@ def test_operation_info_of_one_row_is_that_of_the_page(tmp_path: Path) -> None:
         rows = state.file.rows
         found = [rows.history.operation(revision) for revision in (2, 1)]
         for agent in AGENTS:
-            infos = [operation_info(rows, one, agent) for one in found if one]
-            assert [one for one in infos if one] == operations(store, agent)
+            infos = [operation_info(rows, row, agent) for row in found if row]
+            assert [operation for operation in infos if operation] == operations(store, agent)

@@ -163,7 +163,7 @@ def test_graph_takes_its_tail_in_and_is_made_again_when_too_much_is_dead(
     arrays.publish()
     for slot in range(0, 125, 3):
         found, _ = arms.by_vector(arrays.view(), vectors[slot], live(arrays), 10, graph)
-        assert not {one for one in found.slots.tolist() if one % 3 == 0}, "the dead stay away"
+        assert not {item for item in found.slots.tolist() if item % 3 == 0}, "the dead stay away"
     assert graph.due()
     graph.maintain(NEVER_STOPS)
     assert graph.count == 125 - 42
@@ -516,7 +516,7 @@ def test_recall_of_a_collection_moves_to_the_graph_by_itself(
     commands = [
         remember(f"text {number}", vector=vectors[number], force=True) for number in range(300)
     ]
-    saved = [one.memory_id for one in store.apply(*commands).results]
+    saved = [result.memory_id for result in store.apply(*commands).results]
 
     def recall(vector: np.ndarray, k: int = 5):
         policy = DiversityPolicy(enabled=False)
@@ -554,7 +554,7 @@ def test_guard_of_a_collection_with_a_graph_but_no_prefix_asks_no_graph(
     commands = [
         remember(f"text {number}", vector=vectors[number], force=True) for number in range(300)
     ]
-    saved = [one.memory_id for one in store.apply(*commands).results]
+    saved = [result.memory_id for result in store.apply(*commands).results]
     wait_until(lambda: answers(store, 300))
 
     def broken(*_: object) -> None:

@@ -21,7 +21,7 @@ THRESHOLDS = (0.0, 0.2, 0.25, 1 / 3, 0.4, 0.5, 0.6, 2 / 3, 0.7, 0.75, 0.9, 0.999
 
 def as_csr(sets) -> tuple[np.ndarray, np.ndarray]:
     indptr = np.cumsum([0, *map(len, sets)]).astype(np.int64)
-    return indptr, np.array([value for one in sets for value in sorted(one)], np.uint64)
+    return indptr, np.array([value for item in sets for value in sorted(item)], np.uint64)
 
 
 def collected(stream) -> dict:

@@ -129,7 +129,11 @@ def test_what_the_judge_calls_exclusive_comes_last(tmp_path: Path) -> None:
         first, second, third = unasked(store, SAID, AGAIN, SAID, cosine=0.8)
         found = store.consolidate(distance_below=0.5).candidates
         assert {found[0].memory_a_id, found[0].memory_b_id} == {first, third}, "equal texts"
-        (last,) = [one for one in found if {one.memory_a_id, one.memory_b_id} == {first, second}]
+        (last,) = [
+            candidate
+            for candidate in found
+            if {candidate.memory_a_id, candidate.memory_b_id} == {first, second}
+        ]
         assert last.judgement.same_probability < 0.2
         assert last.judgement.verdict is Verdict.RELATED
         assert last.judgement.by_judge
@@ -146,7 +150,7 @@ def test_candidates_beyond_the_limit_are_not_judged(
         found = store.consolidate(distance_below=0.5).candidates
         assert len(judge.pairs) == 1
         assert len(found) > 1
-        assert sum(one.judgement.by_judge for one in found) == 1
+        assert sum(candidate.judgement.by_judge for candidate in found) == 1
 
 
 def test_memory_purged_while_the_judge_read_it_is_no_candidate(tmp_path: Path) -> None:

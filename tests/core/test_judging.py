@@ -258,7 +258,7 @@ def test_pair_is_asked_once_and_then_known() -> None:
         first.result(wait_s())
         second.result(wait_s())
         judging.submit([pair("a")]).result(0)
-        assert [one.one for one in judge.pairs] == ["a", "b"]
+        assert [judged.one for judged in judge.pairs] == ["a", "b"]
         assert judging.look_up(pair("a")) == (True, opinion(Relation.EXCLUSIVE))
         assert judging.stats().opinions_count == 2
     assert judge.closed
@@ -269,7 +269,7 @@ def test_pair_given_twice_is_asked_about_once() -> None:
     with running(judge) as judging:
         judging.submit([pair("a"), pair("a")]).result(wait_s())
         judging.submit([pair("b")]).result(wait_s())
-        assert [one.one for one in judge.pairs] == ["a", "b"]
+        assert [judged.one for judged in judge.pairs] == ["a", "b"]
 
 
 def test_pairs_that_wait_are_asked_about_in_batches() -> None:
@@ -283,7 +283,7 @@ def test_pairs_that_wait_are_asked_about_in_batches() -> None:
         first.result(wait_s())
         others.result(wait_s())
         assert judge.batches == [1, 3, 1]
-        assert [one.one for one in judge.pairs] == list("abcde")
+        assert [judged.one for judged in judge.pairs] == list("abcde")
         assert all(judging.look_up(pair(name))[0] for name in "abcde")
         assert judging.stats().opinions_count == 5
 
@@ -345,7 +345,7 @@ def test_pair_that_nobody_waits_for_any_more_is_not_asked_about() -> None:
         judge.release()
         wait_until(lambda: judging.look_up(pair("a"))[0])
         judging.submit([pair("c")]).result(wait_s())
-        assert "b" not in [one.one for one in judge.pairs]
+        assert "b" not in [judged.one for judged in judge.pairs]
 
 
 def late(judging: JudgingService, judge: ScriptedJudge) -> None:
@@ -436,7 +436,7 @@ def test_close_lets_everybody_go_on_and_asks_nobody() -> None:
     waiting.result(0)
     judging.submit([pair("c")]).result(0)
     assert not judging.accepts
-    assert [one.one for one in judge.pairs] == ["a"]
+    assert [judged.one for judged in judge.pairs] == ["a"]
 
 
 def test_pair_keeps_one_order_and_one_key() -> None:

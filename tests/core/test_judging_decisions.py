@@ -66,7 +66,7 @@ def test_pair_is_sent_as_data_in_both_orders_and_one_choice_is_asked(
     if server.dialect == "openai":
         assert (path, set(body)) == ("/v1/decisions", {"model", "input", "questions"})
         (question,) = body["questions"]
-        options = {one["value"]: one["description"] for one in question["choices"]}
+        options = {choice["value"]: choice["description"] for choice in question["choices"]}
     else:
         assert (path, set(body)) == ("/v1/systemone", {"model", "state", "questions"})
         question = body["questions"]["relation"]
@@ -88,7 +88,9 @@ def test_client_of_openai_sends_and_reads_the_same() -> None:
         (answer,) = client.decisions.create(**sent).answers
     assert server.requests[-1][:2] == (path, sent)
     assert (answer.type, answer.choice, answer.name) == ("choice", "same", "relation")
-    assert {one.value: one.probability for one in answer.probabilities}["same"] == 0.995
+    assert {probability.value: probability.probability for probability in answer.probabilities}[
+        "same"
+    ] == 0.995
     judge.close()
     server.close()
 

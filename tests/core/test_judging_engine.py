@@ -75,7 +75,7 @@ def test_other_opinions_name_verdict_and_link(
         answer = store.do(near())
         assert answer.saved
         assert answer.guard.verdict is verdict
-        assert [(one.target_id, one.type) for one in answer.links] == [(known, link)]
+        assert [(other.target_id, other.type) for other in answer.links] == [(known, link)]
 
 
 def test_named_difference_is_not_put_to_the_judge(tmp_path: Path) -> None:
@@ -180,7 +180,7 @@ def test_two_at_once_who_wait_for_the_judge_are_decided_one_after_the_other(
         both = store.engine.apply_all("default", [("", [near()]), ("", [near(agent="bert")])])
         assert judge.asked.wait(wait_s())
         judge.release()
-        answers = [one.result(wait_s()).results[0] for one in both]
+        answers = [future.result(wait_s()).results[0] for future in both]
         assert sorted(answer.saved for answer in answers) == [False, True]
         assert answers[0].memory_id == answers[1].memory_id
         assert len(judge.pairs) == 1

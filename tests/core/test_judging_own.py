@@ -37,11 +37,11 @@ def test_texts_that_say_the_same_to_the_model_are_told_from_others(model: OwnMod
 
 def test_opinion_depends_neither_on_the_batch_nor_on_the_order(model: OwnModel) -> None:
     texts = [PORT, TEA, *LONG, "mina", "80", "a", "tea and ferns", "the host"]
-    pairs = [(one, other) for one in texts for other in texts if one != other][: 3 * BATCH_PAIRS]
+    pairs = [(text, other) for text in texts for other in texts if text != other][: 3 * BATCH_PAIRS]
     together = model.opinions(pairs)
     assert together == [model.opinions([pair])[0] for pair in pairs]
-    back = model.opinions([(other, one) for one, other in pairs])
-    assert together == [None if one is None else one.mirrored() for one in back]
+    back = model.opinions([(other, pair) for pair, other in pairs])
+    assert together == [None if opinion is None else opinion.mirrored() for opinion in back]
     assert all(together)
 
 
@@ -51,7 +51,9 @@ def test_relations_against_same_lower_its_probability_and_those_for_it_do_not_ra
     model = OwnModel(TINY)
     rows = np.array([[-3.0, for_same, 0.0, 0.0, 0.0, 0.0, 0.0] for for_same in (9, 4, -4, -9)])
     monkeypatch.setattr(model, "logits", lambda pairs: rows[: len(pairs)])
-    said = [one.same for one in model.opinions([(PORT, PORT_BACK)] * 4) if one is not None]
+    said = [
+        opinion.same for opinion in model.opinions([(PORT, PORT_BACK)] * 4) if opinion is not None
+    ]
     assert len(said) == 4
     assert said[0] == said[1] > said[2] > said[3] > 0.0
 

@@ -142,7 +142,7 @@ def test_opinions_survive_the_wire() -> None:
     assert frames.opinions_from_wire(body, "a", 2) == (opinions, 1.5)
     row = b"[[1, 1, 0, 0, 0, 0, 0]]"
     bodies = (b"[1, [[1]]]", b"[1, [[2, 1, 0, 0, 0, 0, 0]]]", b'["", ' + row + b"]", row, b"?")
-    for bad, count in ((body, 3), *((one, 1) for one in bodies)):
+    for bad, count in ((body, 3), *((data, 1) for data in bodies)):
         with pytest.raises(FrameError):
             frames.opinions_from_wire(bad, "a", count)
     assert frames.pairs_from_wire(frames.pairs_to_wire([PAIR])) == [(PAIR.one, PAIR.other)]

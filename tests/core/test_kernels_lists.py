@@ -47,7 +47,7 @@ def test_lists_of_any_postings_are_written_and_read_back(seed: int) -> None:
         new_slots = np.where(kept, np.cumsum(kept) - 1, -1).astype(np.int32)
         lists = index.dump(new_slots)
         expected = oracles_joins.posting_lists(list(postings.values()), new_slots.tolist())
-        by_term = {term: one for term, one in zip(postings, expected, strict=True) if one}
+        by_term = {term: item for term, item in zip(postings, expected, strict=True) if item}
         assert sorted(lists.hashes.tolist()) == sorted(by_term), f"seed {seed}"
         ends = np.cumsum(lists.sizes)
         for term, size, end in zip(lists.hashes.tolist(), lists.sizes, ends, strict=True):
@@ -81,8 +81,8 @@ def test_many_slots_at_once_are_found_as_if_put_one_by_one(without_zero: bool) -
         if value or not without_zero:
             expected += slot_map.put_slot(*tables[1], value, 7 + at)
     assert taken == expected
-    for one, other in zip(*tables, strict=True):
-        assert one.tolist() == other.tolist()
+    for item, other in zip(*tables, strict=True):
+        assert item.tolist() == other.tolist()
 
 
 @pytest.mark.parametrize(

@@ -166,7 +166,7 @@ def test_purged_key_leaves_neither_words_nor_vector_unless_another_has_it(tmp_pa
         store.do(Purge("anna", (one,), "wrong"))
         assert nearest(store, "user favourite drink") == (other, pytest.approx(1.0))
         store.do(Purge("anna", (other,), "wrong"))
-        assert [one for one in keys._names.words if one] == ["user home"]
+        assert [word for word in keys._names.words if word] == ["user home"]
         assert [block.vectors.any(axis=1).sum() for block in keys._blocks] == [1]
 
 

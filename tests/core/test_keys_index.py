@@ -61,7 +61,8 @@ def test_dump_holds_the_keys_of_its_slots_with_the_vectors_there_are() -> None:
     assert known and back.keys.missing_count
     hashes, words, vectors = back.keys.held(np.array(known, np.uint64))
     assert [
-        np.array_equal(given[int(one)], vector) for one, vector in zip(hashes, vectors, strict=True)
+        np.array_equal(given[int(item)], vector)
+        for item, vector in zip(hashes, vectors, strict=True)
     ]
     assert all(np.array_equal(given[int(h)], v) for h, v in zip(hashes, vectors, strict=True))
     assert set(words) <= {f"port of {at}" for at in range(5)}

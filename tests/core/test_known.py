@@ -123,7 +123,9 @@ def test_newer_value_stands_first_where_the_older_cannot_be_true_too(
     )
     assert {hit.diversity for hit in plain} == {DiversityEffect.NONE}
     (about,) = [hit.updated_by or hit.contradicted_by for hit in plain if hit.memory.id == old_id]
-    assert [(one.memory_id, one.age, one.snippet) for one in about] == [(new_id, "just now", newer)]
+    assert [(memory.memory_id, memory.age, memory.snippet) for memory in about] == [
+        (new_id, "just now", newer)
+    ]
 
 
 def test_contradiction_obeys_the_same_rule(read: Store) -> None:
@@ -131,8 +133,8 @@ def test_contradiction_obeys_the_same_rule(read: Store) -> None:
     old_id, new_id = say(read, older, newer)
     assert texts_of(recalled(read, "Is the event on May 29?", diversity=PLAIN))[0] in (older, newer)
     by_id = {hit.memory.id: hit for hit in recalled(read, "When is the event?", k=2)}
-    assert [one.memory_id for one in by_id[old_id].contradicted_by] == [new_id]
-    assert [one.memory_id for one in by_id[new_id].contradicted_by] == [old_id]
+    assert [memory.memory_id for memory in by_id[old_id].contradicted_by] == [new_id]
+    assert [memory.memory_id for memory in by_id[new_id].contradicted_by] == [old_id]
 
 
 def test_link_of_a_person_is_certain_and_that_of_a_save_is_not(read: Store) -> None:
@@ -161,16 +163,16 @@ def test_superseded_hit_names_the_end_of_its_chain(store: Store) -> None:
         hit.memory.id: hit for hit in recalled(store, "port", filter=EVERY_STATUS, diversity=PLAIN)
     }
     for superseded in ids[:2]:
-        assert [one.memory_id for one in hits[superseded].updated_by] == ids[2:]
+        assert [memory.memory_id for memory in hits[superseded].updated_by] == ids[2:]
     assert hits[ids[2]].updated_by == ()
 
 
 def linked(store: Store, likelihood: Likelihood | None, *same: str) -> dict[str, str]:
     """A value, its update, and another copy of the value that is said last."""
     value, update, copy = "port 5432 of staging", "port 5433 of staging", "staging port is 5432"
-    for one in same:
+    for text in same:
         assert likelihood is not None
-        likelihood.say(*one.split("|"), 0.9)
+        likelihood.say(*text.split("|"), 0.9)
     ids = {}
     for text, cosine in ((value, 0.9), (update, 0.88), (copy, 0.95)):
         store.clock.advance(HOUR_US)
@@ -194,7 +196,7 @@ def test_restatement_of_an_old_value_does_not_outrank_the_update(
         hits = found(fold=fold, k=3)
         assert hits[0].memory.content == update, fold
         (restated,) = [hit for hit in hits if hit.memory.content == copy]
-        assert [one.memory_id for one in restated.outdated] == [ids[update]]
+        assert [memory.memory_id for memory in restated.outdated] == [ids[update]]
         assert restated.updated_by == ()
     store.do(link(ids[copy], ids[update], LinkType.UPDATES))
     hits = {hit.memory.content: hit for hit in found()}
@@ -212,8 +214,8 @@ def test_copy_of_equal_text_is_outdated_too(store: Store) -> None:
     new = store.save("port 5433", force=True)
     store.do(link(new, old, LinkType.UPDATES))
     hits = {hit.memory.id: hit for hit in recalled(store, "port", diversity=PLAIN)}
-    assert [one.memory_id for one in hits[old].updated_by] == [new]
-    assert [one.memory_id for one in hits[again].outdated] == [new]
+    assert [memory.memory_id for memory in hits[old].updated_by] == [new]
+    assert [memory.memory_id for memory in hits[again].outdated] == [new]
     assert (hits[new].updated_by, hits[new].outdated) == ((), ())
 
 
@@ -244,8 +246,8 @@ def test_hit_names_the_newest_few(store: Store) -> None:
     store.clock.advance(3 * HOUR_US)
     (hit,) = [hit for hit in recalled(store, "port") if hit.memory.id == old]
     named = newer[: -limits.KNOWN_PER_HIT_MAX - 1 : -1]
-    assert [one.memory_id for one in hit.updated_by] == named
-    assert [one.age for one in hit.updated_by] == ["3h ago", "4h ago", "5h ago"]
+    assert [memory.memory_id for memory in hit.updated_by] == named
+    assert [memory.age for memory in hit.updated_by] == ["3h ago", "4h ago", "5h ago"]
 
 
 def test_why_not_advises_no_diversity_only_where_it_helps(read: Store) -> None:
@@ -254,7 +256,7 @@ def test_why_not_advises_no_diversity_only_where_it_helps(read: Store) -> None:
         ("The build takes 12 minutes.", "The build takes 9 minutes."),
         ("Lena speaks German.", "Lena speaks French."),
     ]
-    ids = [one for pair in pairs for one in say(read, *pair)]
+    ids = [text for pair in pairs for text in say(read, *pair)]
     advised = 0
     for text in ("staging port", "How long does the build take?", "What does Lena speak?"):
         for memory_id in ids:

@@ -99,7 +99,7 @@ pairs = st.lists(st.tuples(st.floats(0.0, 1.0), st.booleans()), max_size=120)
 
 @given(pairs)
 def test_bounds_stay_within_their_limits_and_are_stable(found: list[tuple[float, bool]]) -> None:
-    given_answers = [Answered(*one) for one in found]
+    given_answers = [Answered(*item) for item in found]
     made = learned(given_answers, STANDARD, None, 7)
     assert made == learned(given_answers[::-1], STANDARD, None, 7)
     if made is None:
@@ -111,4 +111,6 @@ def test_bounds_stay_within_their_limits_and_are_stable(found: list[tuple[float,
     after = replace(STANDARD, likely_from=made.likely_from, certain_from=made.certain_from)
     assert learned(given_answers, after, made, 8) is None
     if made.certain_from < CERTAIN_FROM:
-        assert all(one.same for one in given_answers if one.probability >= made.certain_from)
+        assert all(
+            answer.same for answer in given_answers if answer.probability >= made.certain_from
+        )

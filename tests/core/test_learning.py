@@ -57,9 +57,9 @@ def store(tmp_path: Path, judge: ScriptedJudge) -> Iterator[Store]:
 def pairs(store: Store) -> list[tuple[str, str]]:
     """Ids of the texts, each beside its own pair, saved without asking anybody."""
     found = []
-    for one, other in TEXTS:
-        near = vector_at(vector_of(one), 0.7)
-        first = store.do(remember(one, force=True)).memory_id
+    for text, other in TEXTS:
+        near = vector_at(vector_of(text), 0.7)
+        first = store.do(remember(text, force=True)).memory_id
         found.append((first, store.do(remember(other, vector=near, force=True)).memory_id))
     return found
 
@@ -73,9 +73,9 @@ def moved(store: Store) -> CollectionInfo:
 def test_answers_move_bounds_with_a_reason_and_can_be_taken_back(
     store: Store, judge: ScriptedJudge
 ) -> None:
-    for one, other in pairs(store):
+    for pair, other in pairs(store):
         assert store.info().learned is None
-        store.do(dismiss(one, other))
+        store.do(dismiss(pair, other))
     found = moved(store)
     learned = found.learned
     assert learned is not None
@@ -140,8 +140,8 @@ def test_answers_that_are_replayed_or_refused_do_not_count(
 
 
 def test_private_memories_are_not_learned_from(store: Store, judge: ScriptedJudge) -> None:
-    for one, other in TEXTS:
-        ids = [store.save(text, private=True, force=True) for text in (one, other)]
+    for wording, other in TEXTS:
+        ids = [store.save(text, private=True, force=True) for text in (wording, other)]
         store.do(dismiss(*ids))
     store.save("What comes after the last answer")
     assert store.info().learned is None

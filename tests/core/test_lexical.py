@@ -49,7 +49,7 @@ def test_bm25_follows_the_formula_over_the_mask(seed: int) -> None:
     for slot in range(len(texts)):
         expected = held = total = 0.0
         for term, factor in query.items():
-            having = sum(term in texts[one] for one in live)
+            having = sum(term in texts[number] for number in live)
             idf = factor * math.log(1 + (len(live) - having + 0.5) / (having + 0.5))
             total += idf
             count = texts[slot].count(term)

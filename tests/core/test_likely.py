@@ -58,8 +58,8 @@ def test_likely_link_stands_beside_the_others_and_is_not_counted(
     first = save(store, BACKUP).memory_id
     likelihood.say(BACKUP, NIGHTLY, 0.9)
     answer = store.do(replace(remember(NIGHTLY, vector=vector_at(NEAR, 0.9)), links_max=1))
-    assert {one.type for one in answer.links} == {LinkType.RELATED, LinkType.LIKELY_SAME}
-    assert {one.target_id for one in answer.links} == {first}
+    assert {link.type for link in answer.links} == {LinkType.RELATED, LinkType.LIKELY_SAME}
+    assert {link.target_id for link in answer.links} == {first}
 
 
 @pytest.mark.parametrize(
@@ -215,7 +215,7 @@ def test_policy_that_begins_to_ask_has_consolidate_score_what_is_there(
     assert store.stats().unscored_count == 2, "the third is private to another agent"
     assert store.consolidate().scored == Scored(scored_count=2, link_count=1)
     assert store.likely(first) == {second: 0.9}, "the other is private"
-    assert [one.target_id for one in store.one(hidden, "bert").links if one.confidence == 0.8]
+    assert [link.target_id for link in store.one(hidden, "bert").links if link.confidence == 0.8]
     assert store.stats().unscored_count == 0
     revision = store.revision
     assert store.consolidate().scored == Scored()

@@ -64,7 +64,7 @@ WHOLE = file_of([header(), memory(), link(), episode(), dismissal()])
 
 @pytest.mark.parametrize("piece_bytes", [1, 7, 100, 1 << 20])
 def test_lines_are_the_same_however_they_come_in_pieces(piece_bytes: int) -> None:
-    assert [one.line for one in read(WHOLE, piece_bytes)] == [2, 3, 4, 5]
+    assert [entry.line for entry in read(WHOLE, piece_bytes)] == [2, 3, 4, 5]
     assert read(WHOLE, piece_bytes) == read(WHOLE)
 
 
@@ -121,7 +121,7 @@ def test_a_changed_byte_is_noticed() -> None:
 def test_what_is_wrong_with_the_file_ends_it(
     lines: list[dict[str, Any]], line: int, field: str
 ) -> None:
-    data = b"".join(json.dumps(one).encode() + b"\n" for one in lines)
+    data = b"".join(json.dumps(entry).encode() + b"\n" for entry in lines)
     error = failed(data)
     assert (error.line, error.details["field"]) == (line, field)
     assert str(error).startswith(f"line {line}: {field}: ")

@@ -173,7 +173,7 @@ class TestFields:
 
     def test_about_time_is_joined_of_those_that_name_one(self) -> None:
         def about(*ranges: TimeRange) -> TimeRange:
-            return after(*(memory(about_time=one) for one in ranges)).about_time
+            return after(*(memory(about_time=span) for span in ranges)).about_time
 
         assert about(TimeRange(5, 9), ANY_TIME, TimeRange(1, 7)) == TimeRange(1, 9)
         assert about(ANY_TIME, TimeRange(1, 7)) == TimeRange(1, 7)
@@ -225,15 +225,15 @@ class TestLinks:
 
 def lost(source: str, merged: str) -> list[tuple[Finding, str]]:
     """Values and names that are lost."""
-    return [one for one in all_lost(source, merged) if one[0] is not Finding.MISSING]
+    return [item for item in all_lost(source, merged) if item[0] is not Finding.MISSING]
 
 
 def all_lost(source: str, merged: str) -> list[tuple[Finding, str]]:
     """Words too."""
     found = lost_details([("mem_a", source)], merged)
-    assert all(source[slice(*one.place)] == one.text for one in found)
-    assert all(one.memory_id == "mem_a" for one in found)
-    return [(one.finding, one.text) for one in found]
+    assert all(source[slice(*detail.place)] == detail.text for detail in found)
+    assert all(detail.memory_id == "mem_a" for detail in found)
+    return [(detail.finding, detail.text) for detail in found]
 
 
 class TestLostDetails:
@@ -324,8 +324,8 @@ class TestLostDetails:
 
     def test_each_detail_once_a_source_in_order(self) -> None:
         sources = [("a", "Port 81, then port 82, then port 81"), ("b", "Port 82"), ("c", "Port 83")]
-        found = [one for one in lost_details(sources, "Port 83, then port") if one.text]
-        assert [(one.memory_id, one.text) for one in found] == [
+        found = [detail for detail in lost_details(sources, "Port 83, then port") if detail.text]
+        assert [(detail.memory_id, detail.text) for detail in found] == [
             ("a", "81"),
             ("a", "82"),
             ("b", "82"),
@@ -345,7 +345,7 @@ class TestLostDetails:
         assert len(one.text) <= limits.EVIDENCE_CHARS
         fill = ("a", "word " * limits.LOST_SCANNED_PIECES_MAX)
         found = lost_details([fill, ("b", "Port 80")], "nothing")
-        assert [one.memory_id for one in found] == ["a"]
+        assert [detail.memory_id for detail in found] == ["a"]
         assert lost_details([("b", "Port 80")], "1 " * (limits.LOST_SCANNED_PIECES_MAX + 1)) == ()
 
     @pytest.mark.parametrize(
@@ -400,7 +400,9 @@ class TestLostDetails:
     def test_words_beyond_what_is_read_are_compared_by_tokens(self) -> None:
         fill = "The cat sleeps here. " * limits.LOST_READ_PIECES_MAX
         text = fill[: 8 * limits.LOST_READ_PIECES_MAX] + "And the dog barks."
-        assert [one for _, one in all_lost(text, "The cat sleeps here.")][-1] == "the dog barks"
+        assert [wording for _, wording in all_lost(text, "The cat sleeps here.")][
+            -1
+        ] == "the dog barks"
 
     def test_what_no_reader_knows_is_no_error(self) -> None:
         assert lost("ვერსია 12", "nothing") == [(Finding.NUMBER, "12")]

@@ -63,10 +63,10 @@ def refused(store: Store, command: Any, kind: type[errors.TotonoeError]) -> erro
 def links_of(store: Store, memory_id: str, agent: str = "anna") -> set[tuple[str, LinkType, float]]:
     """Links of a memory; each must be held by the other end as well."""
     memory = store.one(memory_id, agent)
-    for one in memory.links:
-        back = Link(memory.id, one.type.inverse, one.confidence, one.note)
-        assert back in store.one(one.target_id, agent).links
-    return {(one.target_id, one.type, one.confidence) for one in memory.links}
+    for edge in memory.links:
+        back = Link(memory.id, edge.type.inverse, edge.confidence, edge.note)
+        assert back in store.one(edge.target_id, agent).links
+    return {(link.target_id, link.type, link.confidence) for link in memory.links}
 
 
 def replacing(content: str, *ids: str, **more: Any) -> Remember:
@@ -85,7 +85,7 @@ def head(store: Store, memory_id: str, agent: str = "anna") -> str:
 
 
 def live(store: Store, agent: str = "anna") -> list[str]:
-    return [one.id for one in store.list(agent, Filter())]
+    return [memory.id for memory in store.list(agent, Filter())]
 
 
 def words(text: str, k: int = 10, agent: str = "anna") -> RecallQuery:
@@ -93,7 +93,7 @@ def words(text: str, k: int = 10, agent: str = "anna") -> RecallQuery:
 
 
 def hits(store: Store, query: RecallQuery) -> list[str]:
-    return [one.memory.id for one in store.recall(query).hits]
+    return [hit.memory.id for hit in store.recall(query).hits]
 
 
 class TestMerge:
@@ -200,7 +200,7 @@ class TestMerge:
         assert store.list() == before
         assert hits(store, words("gamma")) == []
         store.reopen()
-        assert [one.access_count for one in store.list()] == [0, 1, 0]
+        assert [memory.access_count for memory in store.list()] == [0, 1, 0]
 
     def test_two_merges_in_one_operation_follow_each_other(self, store: Store) -> None:
         keep, one, two = store.save("alpha"), store.save("beta"), store.save("gamma")
@@ -413,7 +413,7 @@ class TestLinks:
             (near, UPDATED_BY, 0.6),
         }
         assert links_of(store, keep) == expected
-        assert {one.note for one in store.one(keep).links} == {"strong", ""}
+        assert {other.note for other in store.one(keep).links} == {"strong", ""}
         assert links_of(store, one) == links_of(store, two) == set()
         # 7 pairs were there, 3 are.
         assert (answer.moved_link_count, answer.dropped_link_count) == (3, 4)
@@ -590,7 +590,9 @@ class TestHistory:
         )
         counts = (done.moved_link_count, done.dropped_link_count)
         assert (planned.moved_link_count, planned.dropped_link_count) == counts
-        said = [(one.id, one.content, one.fields) for one in (planned.memory, done.memory)]
+        said = [
+            (memory.id, memory.content, memory.fields) for memory in (planned.memory, done.memory)
+        ]
         assert said[0] == said[1]
 
     def test_dry_run_with_a_new_text_is_embedded(self, tmp_path: Path) -> None:

@@ -47,7 +47,7 @@ def clusters(store: Store, agent: str = "anna", **more: Any) -> list[NearCluster
 
 
 def members(found: list[NearCluster]) -> list[list[str]]:
-    return [[one.id for one in cluster.members] for cluster in found]
+    return [[memory.id for memory in cluster.members] for cluster in found]
 
 
 def test_near_states_of_one_kind_are_a_cluster_the_most_wanted_first(store: Store) -> None:
@@ -56,11 +56,11 @@ def test_near_states_of_one_kind_are_a_cluster_the_most_wanted_first(store: Stor
     near(store, "A task about tea.", state_kind=StateKind.TASK)
     near(store, "Something about the sea.", base="sea")
     (found,) = clusters(store)
-    assert [one.id for one in found.members] == [ids[0], ids[2], ids[1]]
+    assert [memory.id for memory in found.members] == [ids[0], ids[2], ids[1]]
     assert found.state_kind is StateKind.FACT
     assert len(found.pairs) == 3
-    assert [one.distance for one in found.pairs] == sorted(one.distance for one in found.pairs)
-    assert all(0.0 <= one.distance < 0.1 for one in found.pairs)
+    assert [pair.distance for pair in found.pairs] == sorted(pair.distance for pair in found.pairs)
+    assert all(0.0 <= pair.distance < 0.1 for pair in found.pairs)
 
 
 def test_what_updates_or_contradicts_is_parted(store: Store) -> None:
@@ -111,13 +111,13 @@ def test_each_pair_tells_what_there_is_to_judge_by(store: Store) -> None:
 def test_private_states_are_their_agents_alone_and_never_beside_public_ones(store: Store) -> None:
     own = [near(store, text, private=True) for text in TEA[:2]]
     public = near(store, TEA[2])
-    assert [set(one) for one in members(clusters(store))] == [set(own)]
+    assert [set(member) for member in members(clusters(store))] == [set(own)]
     assert clusters(store, "bert") == []
     group = groups(store).groups[0]
     # Rows by themselves open nothing.
     assert store.read(ClustersQuery("bert", group)) == ()
     more = near(store, "Public too: tea, Anna, kitchen.")
-    assert {frozenset(one) for one in members(clusters(store, "bert"))} <= {
+    assert {frozenset(member) for member in members(clusters(store, "bert"))} <= {
         frozenset({public, more})
     }
 
@@ -163,7 +163,7 @@ def test_the_nearest_clusters_are_told_and_the_others_counted(store: Store) -> N
     found = groups(store, clusters_max=1)
     assert (len(found.groups), found.left_out_count) == (1, 1)
     (cluster,) = clusters(store, clusters_max=1)
-    assert {one.content for one in cluster.members} == set(TEA[:2])
+    assert {memory.content for memory in cluster.members} == set(TEA[:2])
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -174,7 +174,9 @@ def test_the_order_of_writing_does_not_count(tmp_path: Path, seed: int) -> None:
         store.set(("guard.link_distance_below", 0.0))
         for text, base in said:
             near(store, text, base=base, confidence=0.5 + len(text) % 7 / 20)
-        found = {frozenset(one.content for one in cluster.members) for cluster in clusters(store)}
+        found = {
+            frozenset(memory.content for memory in cluster.members) for cluster in clusters(store)
+        }
     assert found == {frozenset(f"{text} {base}" for text in TEA) for base in ("tea", "sea", "lee")}
 
 

@@ -44,9 +44,9 @@ def ways(graph: Graph, start: str, length: int) -> Iterator[list[tuple[str, Link
     if length == 0:
         yield []
         return
-    for one in graph[start]:
-        for rest in ways(graph, one.target_id, length - 1):
-            yield [(start, one), *rest]
+    for edge in graph[start]:
+        for rest in ways(graph, edge.target_id, length - 1):
+            yield [(start, edge), *rest]
 
 
 def naive(graph: Graph, starts: Sequence[str], depth: int, decay: float) -> dict[str, Any]:
@@ -81,7 +81,9 @@ def spread_of(graph: Graph, starts: Sequence[str], **more: Any) -> Spread:
     options: dict[str, Any] = {"depth": 3, "hop_decay": 0.5, "links_max": 10**6}
     follows = more.pop("follows", lambda _: True)
     options.update(more)
-    return spread(starts, lambda ids: {one: graph[one] for one in ids}, follows, **options)
+    return spread(
+        starts, lambda ids: {memory_id: graph[memory_id] for memory_id in ids}, follows, **options
+    )
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -92,8 +94,8 @@ def test_spreading_is_what_an_enumeration_of_ways_finds(seed: int) -> None:
     depth, decay = rng.choice([1, 2, 3, 4]), rng.choice([0.25, 0.5, 1.0])
     found = spread_of(graph, starts, depth=depth, hop_decay=decay)
     shown = {
-        node: (one.depth, one.activation, one.via_id, one.via)
-        for node, one in found.reached.items()
+        node: (memory.depth, memory.activation, memory.via_id, memory.via)
+        for node, memory in found.reached.items()
     }
     assert shown == naive(graph, starts, depth, decay), f"seed {seed}"
     assert not found.truncated
@@ -105,13 +107,13 @@ def test_activation_below_one_is_the_sum_over_all_shortest_ways(seed: int) -> No
     rng = random.Random(100 + seed)
     graph = random_graph(rng, 8, 12, 0.2)
     start = rng.choice(sorted(graph))
-    for node, one in spread_of(graph, [start], hop_decay=0.5).reached.items():
+    for node, memory in spread_of(graph, [start], hop_decay=0.5).reached.items():
         products = [
             math.prod(0.5 * link.confidence for _, link in way)
-            for way in ways(graph, start, one.depth)
+            for way in ways(graph, start, memory.depth)
             if way[-1][1].target_id == node
         ]
-        assert one.activation == pytest.approx(sum(products), rel=1e-12), f"seed {seed}"
+        assert memory.activation == pytest.approx(sum(products), rel=1e-12), f"seed {seed}"
 
 
 @pytest.mark.parametrize("links_max", [10**6, 23])
@@ -180,7 +182,7 @@ def test_links_are_read_together_and_no_more_than_needed() -> None:
 
     def links_of(ids: Sequence[str]) -> Graph:
         asked.append(len(ids))
-        return {one: graph[one] for one in ids}
+        return {memory_id: graph[memory_id] for memory_id in ids}
 
     spread(["h"], links_of, lambda _: True, depth=2, hop_decay=1.0, links_max=10**6)
     assert asked == [1, *[LOOKED_AT_ONCE] * 3], "the last hop's links are not read"
@@ -205,18 +207,21 @@ def near(store: Store, *ids: str, agent: str = "anna", **more: Any) -> Neighborh
 
 
 def shape(found: Neighborhood) -> list[tuple[str, int, float, str]]:
-    return [(one.memory.content, one.depth, one.activation, one.via_id) for one in found.neighbors]
+    return [
+        (neighbor.memory.content, neighbor.depth, neighbor.activation, neighbor.via_id)
+        for neighbor in found.neighbors
+    ]
 
 
 def contents(found: Neighborhood) -> list[str]:
-    return [one.memory.content for one in found.neighbors]
+    return [neighbor.memory.content for neighbor in found.neighbors]
 
 
 def chained(store: Store, *names: str, confidence: float = 0.5) -> list[str]:
     """Memories, each linked to the next by CAUSES."""
     ids = [store.save(name) for name in names]
-    for one, other in itertools.pairwise(ids):
-        store.do(link(one, other, LinkType.CAUSES, confidence=confidence))
+    for memory_id, other in itertools.pairwise(ids):
+        store.do(link(memory_id, other, LinkType.CAUSES, confidence=confidence))
     return ids
 
 
@@ -224,7 +229,7 @@ def test_memories_come_with_depth_activation_and_the_link_before_them(store: Sto
     one, two, three = chained(store, "one", "two", "three")
     found = near(store, one, depth=2, hop_decay=0.8)
     assert shape(found) == [("two", 1, 0.8 * 0.5, one), ("three", 2, 0.8 * 0.5 * 0.8 * 0.5, two)]
-    assert [one.via for one in found.neighbors] == [
+    assert [neighbor.via for neighbor in found.neighbors] == [
         Link(two, LinkType.CAUSES, 0.5),
         Link(three, LinkType.CAUSES, 0.5),
     ]
@@ -248,9 +253,9 @@ def test_order_is_activation_then_depth_then_id_and_the_limit_cuts_there(store: 
     for other, confidence in ((strong, 1.0), (same, 0.2), (weak, 0.2)):
         store.do(link(seed, other, confidence=confidence))
     store.do(link(strong, far, confidence=0.4))
-    found = [one.memory.id for one in near(store, seed, depth=2).neighbors]
+    found = [neighbor.memory.id for neighbor in near(store, seed, depth=2).neighbors]
     assert found == [strong, weak, same, far], "0.5, 0.1, 0.1, and 0.1 a hop farther"
-    found = [one.memory.id for one in near(store, seed, depth=2, limit=2).neighbors]
+    found = [neighbor.memory.id for neighbor in near(store, seed, depth=2, limit=2).neighbors]
     assert found == [strong, weak]
 
 

@@ -90,11 +90,11 @@ def test_index_of_a_checkpoint_answers_as_before(
         )
 
         def found() -> list[int]:
-            return [one.fields.attributes["a"]["b"] for one in store.list(where=where)]
+            return [memory.fields.attributes["a"]["b"] for memory in store.list(where=where)]
 
         def namespaces() -> list[tuple[tuple[str, ...], int]]:
             page = store.read(NamespacesQuery("anna"))
-            return [(one.names, one.memory_count) for one in page.namespaces]
+            return [(namespace.names, namespace.memory_count) for namespace in page.namespaces]
 
         before = found(), namespaces()
         assert before == ([9, 15], [(("n", "n0"), 7), (("n", "n1"), 6), (("n", "n2"), 6)])

@@ -30,7 +30,7 @@ def test_threads_that_ask_at_once_wait_for_one_load() -> None:
     for thread in threads:
         thread.join(wait_s())
     assert loads == [7] and found == [[7]] * 4
-    assert len({id(one) for one in found}) == 1
+    assert len({id(item) for item in found}) == 1
 
 
 def test_error_is_not_kept() -> None:

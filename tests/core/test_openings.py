@@ -71,7 +71,7 @@ def open_names(store: Store) -> list[str]:
 
 def settle_closing(store: Store) -> None:
     """Waits for files that are being closed."""
-    wait([one.closed for one in list(openings(store)._leaving.values())], wait_s())
+    wait([leaving.closed for leaving in list(openings(store)._leaving.values())], wait_s())
 
 
 def sweep(store: Store, ticks: Ticks, after_s: float = IDLE_S) -> None:
@@ -117,9 +117,13 @@ def test_figures_of_all_keep_nothing_open(store: Store, ticks: Ticks) -> None:
     store.engine.get_collection("shop").result(wait_s())
     sweep(store, ticks, IDLE_S - 1)
     stats = store.engine.stats("", "").result(wait_s())
-    assert {one.name for one in stats.collections} == {"default", "shop"}
+    assert {collection.name for collection in stats.collections} == {"default", "shop"}
     assert stats.open.count == 2
-    assert 0 < stats.open.memory_bytes < sum(one.array_bytes for one in stats.collections) // 50
+    assert (
+        0
+        < stats.open.memory_bytes
+        < sum(collection.array_bytes for collection in stats.collections) // 50
+    )
     sweep(store, ticks, 1)
     assert open_names(store) == ["default"], "it was asked for itself"
     assert store.engine.stats("", "").result(wait_s()).open.idle_closed_count == 1
@@ -175,10 +179,10 @@ def test_an_export_and_an_import_keep_it_open_until_they_are_left(
 ) -> None:
     export = store.engine.export("default", ExportQuery("anna")).result(wait_s())
     begun = store.engine.begin_import("default", "", ImportQuery("anna")).result(wait_s())
-    for one in (export, begun):
+    for item in (export, begun):
         sweep(store, ticks)
         assert open_names(store) == ["default"]
-        one.leave()
+        item.leave()
     sweep(store, ticks)
     assert open_names(store) == []
 
@@ -237,7 +241,7 @@ def test_those_who_wait_for_room_are_bounded(store: Store, monkeypatch: pytest.M
         store.engine.get_collection("two")
     assert caught.value.reason == "OVERLOADED"
     held.cancel()
-    assert {one.result(wait_s()).name for one in waiting} == {"one"}
+    assert {future.result(wait_s()).name for future in waiting} == {"one"}
 
 
 def test_many_threads_over_more_than_may_be_open_notice_nothing(
@@ -259,7 +263,7 @@ def test_many_threads_over_more_than_may_be_open_notice_nothing(
             watched.set()
             after = future.result(wait_s())
             found = store.engine.read("c0", ChangesQuery("anna", seen[-1] if seen else 0, Filter()))
-            seen.extend(one.operation.revision for one in found.result(wait_s()).changes)
+            seen.extend(change.operation.revision for change in found.result(wait_s()).changes)
 
     def work(number: int) -> list[tuple[str, str]]:
         order = random.Random(number)
@@ -281,7 +285,7 @@ def test_many_threads_over_more_than_may_be_open_notice_nothing(
         watching = pool.submit(watch)
         assert watched.wait(wait_s())
         results = [pool.submit(work, number) for number in range(6)]
-        saved = [pair for one in results for pair in one.result(2 * wait_s())]
+        saved = [pair for result in results for pair in result.result(2 * wait_s())]
         for number in range(12):
             store.engine.apply("c0", "", [remember(f"last {number}")]).result(wait_s())
         watching.result(wait_s())
@@ -340,7 +344,9 @@ def test_one_that_is_too_large_by_itself_stays_open(
             for name in ("default", "shop"):
                 store.engine.get_collection(name).result(wait_s())
         assert figures(store).idle_closed_count == 0
-        said = [one.getMessage() for one in caplog.records if "memory budget" in one.message]
+        said = [
+            record.getMessage() for record in caplog.records if "memory budget" in record.message
+        ]
         assert len(said) == 2, "once each"
         sweep(store, ticks)
         assert open_names(store) == []
@@ -367,8 +373,8 @@ def test_settings_of_closed_ones_are_read_once_and_stay_right(
     def listed() -> dict[str, tuple[int, int, int]]:
         page = store.engine.list_collections(10, "").result(wait_s())
         return {
-            one.name: (one.revision, one.settings_revision, one.model.dimension)
-            for one in page.collections
+            info.name: (info.revision, info.settings_revision, info.model.dimension)
+            for info in page.collections
         }
 
     assert listed() == listed() == {"default": (0, 0, 8), "shop": (0, 0, 8)}
@@ -480,7 +486,7 @@ def test_calls_beside_deletions_end_or_find_nothing(store: Store) -> None:
             wait(calls, 0.02)
             store.engine.delete_collection("shop", str(number), agent_id="anna").result(wait_s())
         stop.set()
-        assert sum(one.result(wait_s()) for one in calls) > 0
+        assert sum(future.result(wait_s()) for future in calls) > 0
 
 
 def test_collection_that_cannot_be_read_can_be_deleted(store: Store) -> None:
@@ -491,7 +497,7 @@ def test_collection_that_cannot_be_read_can_be_deleted(store: Store) -> None:
         store.engine.get_collection("shop").result(wait_s())
     assert store.engine.delete_collection("shop", "", agent_id="anna").result(wait_s())[0] == 0
     page = store.engine.list_collections(10, "").result(wait_s())
-    assert [one.name for one in page.collections] == ["default"]
+    assert [info.name for info in page.collections] == ["default"]
 
 
 # -- The end
@@ -505,8 +511,8 @@ def test_engine_that_stops_ends_what_waits_for_room(
     held = store.engine.await_change("default", 0)
     late = store.engine.get_collection("shop")
     store.engine.close(wait_s())
-    for one in (held, late):
-        assert isinstance(one.exception(wait_s()), errors.Unavailable)
+    for item in (held, late):
+        assert isinstance(item.exception(wait_s()), errors.Unavailable)
     with pytest.raises(errors.Unavailable):
         store.engine.get_collection("shop")
 

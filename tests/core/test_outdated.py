@@ -43,7 +43,7 @@ def replaced(store: Store, old: str = OLD, new: str = NEW, **more: Any) -> tuple
 
 
 def links(store: Store, memory_id: str) -> set[tuple[str, LinkType]]:
-    return {(one.target_id, one.type) for one in store.one(memory_id).links}
+    return {(link.target_id, link.type) for link in store.one(memory_id).links}
 
 
 def recalled(store: Store, text: str) -> list[str]:

@@ -92,7 +92,7 @@ def test_operations_end_by_bytes(store: Store) -> None:
         store.do(update(one, importance=1 + number, reason=LONG))
     found = pages(store, OperationsQuery("anna", OperationFilter()), "operations")
     assert max(lengths(found)) <= 3
-    assert [one.revision for page in found for one in page] == [5, 4, 3, 2, 1]
+    assert [item.revision for page in found for item in page] == [5, 4, 3, 2, 1]
 
 
 def test_episodes_end_by_bytes(store: Store) -> None:

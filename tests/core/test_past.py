@@ -49,8 +49,10 @@ def same(found: Any, told: Any, now: set[str]) -> None:
             replace(
                 hit,
                 memory=bare(hit.memory, now),
-                updated_by=[one for one in hit.updated_by if one.memory_id in now],
-                contradicted_by=[one for one in hit.contradicted_by if one.memory_id in now],
+                updated_by=[memory for memory in hit.updated_by if memory.memory_id in now],
+                contradicted_by=[
+                    memory for memory in hit.contradicted_by if memory.memory_id in now
+                ],
                 outdated=(),  # the copy between them may be hidden now
             )
             for hit in answer.hits
@@ -96,7 +98,7 @@ def test_get_as_of_is_what_was_there_then(timeline: Timeline, agent: str) -> Non
         moment = timeline.moments[revision]
         then = {m.id: m for m in timeline.expected(moment.lists[agent], agent)}
         found = get(store, *every, as_of=AsOf(revision), agent=agent)
-        assert [m.id for m in found.memories] == [one for one in every if one in then]
+        assert [m.id for m in found.memories] == [text for text in every if text in then]
         assert {m.id: m for m in found.memories} == then
         assert set(found.missing_ids) == set(every) - set(then)
         assert found.as_of_revision == revision
@@ -483,8 +485,8 @@ def test_indexes_of_the_past_send_a_second_caller_away_and_stop(
 def test_past_stays_the_same_while_others_write(tmp_path: Path) -> None:
     with opened(tmp_path) as store:
         ids = [store.save(f"pump {number}", force=True) for number in range(6)]
-        for one, other in pairwise(ids):
-            store.do(link(one, other))
+        for memory_id, other in pairwise(ids):
+            store.do(link(memory_id, other))
         told = store.list()
         at = AsOf(store.revision)
         writes = []
@@ -503,8 +505,8 @@ def test_past_stays_the_same_while_others_write(tmp_path: Path) -> None:
             hits = store.recall(RecallQuery("anna", "pump", as_of=at)).hits
             assert sorted((hit.memory for hit in hits), key=lambda m: m.row) == told
             reads += 1
-        for one in writes:
-            one.exception(wait_s())
+        for write in writes:
+            write.exception(wait_s())
 
 
 def test_memory_of_the_past_holds_its_vector(tmp_path: Path) -> None:

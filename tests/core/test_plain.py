@@ -144,7 +144,7 @@ def test_answers_of_every_command_come_back(result: object) -> None:
 
 
 def test_no_field_of_a_memory_is_forgotten_here() -> None:
-    names = {one.name for one in fields(Memory)}
+    names = {field.name for field in fields(Memory)}
     data = json.loads(plain.dumps(MEMORY))
     assert set(data) - {"$"} | {"superseded_by", "last_access_us", "model_number"} >= names - {
         "superseded_by"

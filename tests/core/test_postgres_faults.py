@@ -275,14 +275,14 @@ def test_write_that_the_server_cancels_is_acknowledged_to_nobody(daemon: Store, 
     """Its error comes with the next statement, which may be of another operation."""
     texts = {f"op-{number}": f"note {number} of one batch" for number in range(3)}
     with refusing(url, CANCELLED, f"NEW.content = '{texts['op-0']}'"):
-        requests = [(one, (remember(text),)) for one, text in texts.items()]
+        requests = [(wording, (remember(text),)) for wording, text in texts.items()]
         futures = daemon.engine.apply_all("default", requests)
         errors = [future.exception(wait_s()) for future in futures]
     stored = {memory.content for memory in daemon.list()}
     for text, error in zip(texts.values(), errors, strict=True):
         assert isinstance(error, Unavailable if text not in stored else type(None))
-    for one, text in texts.items():
-        assert daemon.apply(remember(text), operation_id=one).results[0].saved
+    for wording, text in texts.items():
+        assert daemon.apply(remember(text), operation_id=wording).results[0].saved
 
 
 @pytest.mark.parametrize(("code", "error"), [(CANCELLED, Unavailable), (DISK_FULL, ReadOnly)])
@@ -348,10 +348,10 @@ def test_commits_that_a_promotion_lost_are_seen_also_behind_as_many_new_ones(
     if writes:
         assert store.save("the cellar is dry")
     wait_until(lambda: {memory.id for memory in store.list()} > {kept, *new})
-    for one in (daemon, store):
-        texts = {memory.id: memory.content for memory in one.list()}
+    for item in (daemon, store):
+        texts = {memory.id: memory.content for memory in item.list()}
         assert set(texts) > {kept, *new} and gone not in texts
-        found = one.recall(RecallQuery("anna", "this commit will be lost")).hits
+        found = item.recall(RecallQuery("anna", "this commit will be lost")).hits
         assert gone not in [hit.memory.id for hit in found], "its index was made anew"
 
 

@@ -90,5 +90,5 @@ def test_of_many_who_say_the_same_at_once_one_is_saved(daemons: list[Store]) -> 
         said = [remember(f"the heating of round {number} is set to 21 degrees")] * COPIES
         with ThreadPoolExecutor(COPIES) as callers:
             answers = callers.map(lambda store, one: store.do(one), daemons * COPIES, said)
-            assert sum(one.saved for one in answers) == 1
+            assert sum(answer.saved for answer in answers) == 1
     assert len(contents(daemons[0])["memories"]) == ROUNDS

@@ -143,7 +143,7 @@ def race(daemons: Opened, commands: list[Remember]) -> list[Remembered | Excepti
 
 
 def saved_of(answers: list[Remembered | Exception]) -> list[Remembered]:
-    return [one for one in answers if isinstance(one, Remembered) and one.saved]
+    return [answer for answer in answers if isinstance(answer, Remembered) and answer.saved]
 
 
 def run_rounds(daemons: Opened, layer: Layer, calls: int, rounds: int) -> None:
@@ -151,11 +151,13 @@ def run_rounds(daemons: Opened, layer: Layer, calls: int, rounds: int) -> None:
     daemons[0].set(*layer.settings)
     for number in range(rounds):
         answers = race(daemons, [layer.say(number, at) for at in range(calls)])
-        assert not [one for one in answers if isinstance(one, Exception)], answers
+        assert not [answer for answer in answers if isinstance(answer, Exception)], answers
         (kept,) = saved_of(answers)
-        refused = [one for one in answers if isinstance(one, Remembered) and not one.saved]
-        assert {one.memory_id for one in refused} == {kept.memory_id}
-        assert {one.guard.method for one in refused} <= layer.methods
+        refused = [
+            answer for answer in answers if isinstance(answer, Remembered) and not answer.saved
+        ]
+        assert {item.memory_id for item in refused} == {kept.memory_id}
+        assert {item.guard.method for item in refused} <= layer.methods
         daemons[number % DAEMONS].do(forget(kept.memory_id))
 
 
@@ -182,7 +184,7 @@ def test_without_the_lock_the_race_is_lost(
     for number in range(rounds):
         answers = race(daemons, [same_text(number, at) for at in range(calls)])
         # A key of the tables stops some of them, but that is an error to the caller.
-        failed = any(isinstance(one, Corruption) for one in answers)
+        failed = any(isinstance(answer, Corruption) for answer in answers)
         wrong += failed or len(saved_of(answers)) > 1
     assert wrong, "two daemons decided at once, and nobody noticed"
 

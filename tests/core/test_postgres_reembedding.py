@@ -75,7 +75,7 @@ def held_right() -> HeldEmbedding:
 
 
 def id_of(store: Store, text: str) -> str:
-    (found,) = [one.id for one in store.list() if one.content == text]
+    (found,) = [memory.id for memory in store.list() if memory.content == text]
     return found
 
 
@@ -101,9 +101,9 @@ def assert_right(stores: Sequence[Store]) -> None:
         assert state.info.model.name == "right"
         pool = store.kept.readers(names.catalog.place(names.uid("default"), ""), 1)
         with pool.rows() as rows, rows.snapshot():
-            there = [one for one in rows.all_memories() if one.status is not Status.PURGED]
+            there = [memory for memory in rows.all_memories() if memory.status is not Status.PURGED]
             memories = list(rows.beside.of_model(state.info.model_number, there))
-            beside = list(rows.beside.embeddings([one.row for one in there]).values())
+            beside = list(rows.beside.embeddings([memory.row for memory in there]).values())
         pool.close()
         for memory in memories:
             (wanted,) = model.vectors([memory.content])
@@ -111,9 +111,11 @@ def assert_right(stores: Sequence[Store]) -> None:
             assert (state.index.vector(memory.row) == wanted).all(), memory.content
         for _, size, chunk in state.index.arrays.view().parts():
             assert is_of(chunk.vectors[:size], "right")
-        assert all(is_of(one.vector, NAMES[one.model_number]) for one in (*there, *beside))
-        seen.append([(one.id, one.content, one.status, one.revision) for one in memories])
-    assert all(one == seen[0] for one in seen)
+        assert all(is_of(item.vector, NAMES[item.model_number]) for item in (*there, *beside))
+        seen.append(
+            [(memory.id, memory.content, memory.status, memory.revision) for memory in memories]
+        )
+    assert all(item == seen[0] for item in seen)
 
 
 def without_looks(monkeypatch: pytest.MonkeyPatch) -> None:

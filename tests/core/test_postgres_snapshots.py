@@ -107,7 +107,7 @@ def take(store: Store, operation_id: str = "", name: str = "") -> Snapshot:
 def texts(store: Store, name: str = "default") -> list[str]:
     store.collection = name
     try:
-        return sorted(one.content for one in store.list() if one.content)
+        return sorted(memory.content for memory in store.list() if memory.content)
     except NotFound:
         return []
     finally:

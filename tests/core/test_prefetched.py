@@ -234,8 +234,8 @@ def test_scan_for_many_gives_up_whom_too_many_answer(monkeypatch: pytest.MonkeyP
     view, every = found.arrays.view(), np.ones(len(rows), np.bool_)
     queries = np.ascontiguousarray(rows[[3, 10, 5, 11, 10, 7]])
     answers = found.reaching_many(view, queries, every, 0.9, each_max=100)
-    assert [one is None for one in answers] == [False, True, False, False, True, False]
-    assert [one[0].tolist() for one in answers if one is not None] == [[3], [5], [11], [7]]
+    assert [answer is None for answer in answers] == [False, True, False, False, True, False]
+    assert [answer[0].tolist() for answer in answers if answer is not None] == [[3], [5], [11], [7]]
     whole = found.reaching_many(view, queries, every, 0.9, each_max=301)
     assert [len(slots) for slots, _ in whole] == [1, 301, 1, 1, 301, 1]
 
@@ -283,7 +283,7 @@ def test_small_batch_decides_as_one_by_one(tmp_path: Path, preset: str) -> None:
             store.set(("guard.preset", preset))
             outcomes.append(decided(store, vectors, work, together=way == "together", graph=False))
     assert outcomes[0] == outcomes[1], f"seed {SEED}"
-    assert 5 < sum(one[0] is False for one in outcomes[0]) < len(outcomes[0]) - 5
+    assert 5 < sum(outcome[0] is False for outcome in outcomes[0]) < len(outcomes[0]) - 5
 
 
 @pytest.mark.parametrize("preset", ["standard", "ego", "robotmem"])
@@ -312,7 +312,7 @@ def test_batch_decides_as_one_by_one(
                 scans.clear()
     assert not scans, "one alone is not"
     assert outcomes[0] == outcomes[1], f"seed {SEED}"
-    assert 5 < sum(one[0] is False for one in outcomes[0]) < len(outcomes[0]) - 5
+    assert 5 < sum(outcome[0] is False for outcome in outcomes[0]) < len(outcomes[0]) - 5
 
 
 @pytest.mark.parametrize("pruned", [False, True])
@@ -336,7 +336,7 @@ def test_undo_of_many_finds_what_was_said_meanwhile(
     with opened(tmp_path, client_vector_dimension=32) as store:
         store.set(("guard.preset", preset))
         first = [remember(f"Memory {n} of the store.", vector=v) for n, v in enumerate(vectors)]
-        ids = [one.memory_id for one in store.apply(*first).results]
+        ids = [result.memory_id for result in store.apply(*first).results]
         wait_until(lambda: _fitted(store) is pruned)
         gone = store.apply(forget(*ids[10:50])).revision
         for number in (12, 47):
@@ -345,7 +345,7 @@ def test_undo_of_many_finds_what_was_said_meanwhile(
         scanned.clear()
         refused = store.do(undo(gone))
         assert not refused.undone
-        assert {one.memory_id for one in refused.conflicts} == {ids[12], ids[47]}
+        assert {conflict.memory_id for conflict in refused.conflicts} == {ids[12], ids[47]}
         partly = store.do(undo(gone, partial=True))
         assert len(partly.memories) == 38
         assert set(scanned) == {"PrefixScans" if pruned else "FullScans"}
@@ -365,10 +365,10 @@ def decided(
 ) -> list[tuple[Any, ...]]:
     """What became of each command, with memories by number in place of their ids."""
     first = [
-        remember(f"stored {number}", vector=unit(one), force=True)
-        for number, one in enumerate(vectors)
+        remember(f"stored {number}", vector=unit(vector), force=True)
+        for number, vector in enumerate(vectors)
     ]
-    ids = [one.memory_id for one in store.apply(*first).results]
+    ids = [item.memory_id for item in store.apply(*first).results]
     if graph:
         wait_until(lambda: store.stats().hnsw_count == len(vectors))
     numbers = {memory_id: number for number, memory_id in enumerate(ids)}
@@ -403,7 +403,7 @@ def decided(
                     saved,
                     numbers[duplicate.memory_id] if duplicate else None,
                     guard and (guard.method, guard.verdict, guard.similarity),
-                    [numbers[one.target_id] for one in getattr(result, "links", ())],
+                    [numbers[item.target_id] for item in getattr(result, "links", ())],
                 )
             )
     return outcomes

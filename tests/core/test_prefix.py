@@ -288,11 +288,11 @@ def test_guard_with_prefix_and_graph_decides_as_without(name: str) -> None:
             refused += 1
             assert fast.similarity == plain.similarity, where
         assert fast.near == plain.near, where
-        for one, other in zip(fast.layers, plain.layers, strict=True):
-            assert (one.ran, one.skipped_because) == (other.ran, other.skipped_because)
-            assert one.best_similarity in (None, other.best_similarity), where
-            if one.layer is fast.method:
-                assert one.best_similarity is not None, "who refuses knows the best"
+        for layer, other in zip(fast.layers, plain.layers, strict=True):
+            assert (layer.ran, layer.skipped_because) == (other.ran, other.skipped_because)
+            assert layer.best_similarity in (None, other.best_similarity), where
+            if layer.layer is fast.method:
+                assert layer.best_similarity is not None, "who refuses knows the best"
     assert refused >= 5, f"{refused}: the store is worth something"
     assert refused <= 55 or name == "far", f"{refused}: the store is worth something"
 
@@ -312,8 +312,10 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
 
 
 def fill(store: Store, vectors: np.ndarray) -> list[str]:
-    commands = [remember(f"text {at}", vector=one, force=True) for at, one in enumerate(vectors)]
-    saved = [one.memory_id for one in store.apply(*commands).results]
+    commands = [
+        remember(f"text {at}", vector=vector, force=True) for at, vector in enumerate(vectors)
+    ]
+    saved = [result.memory_id for result in store.apply(*commands).results]
     # The prefix is brought up to date before the graph.
     wait_until(lambda: store.stats().hnsw_count == len(vectors))
     return saved
@@ -354,7 +356,7 @@ def test_guard_with_prefix_and_graph_links_the_nearest_and_tells_no_best_it_does
     nearest = np.argsort(-exactly, kind="stable")
     expected = [saved[at] for at in nearest if 1.0 - exactly[at] < 0.3][:5]
     assert found.saved
-    assert [one.target_id for one in found.links] == expected
+    assert [link.target_id for link in found.links] == expected
     assert {saved[50], saved[300]} <= set(expected)
     layer = found.guard.layers[2]
     assert (layer.layer, layer.ran, layer.best_similarity) == (Method.COSINE, True, None)

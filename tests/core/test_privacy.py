@@ -48,7 +48,7 @@ class TestPlace:
         public = store.save("port 8080", agent="ben", key=KEY)
         told = store.do(remember("port 9090", key=KEY, private=True))
         assert (told.superseded_ids, told.guard.verdict) == ((), Verdict.UPDATE)
-        assert [(one.target_id, one.type) for one in told.links] == [(public, LinkType.UPDATES)]
+        assert [(link.target_id, link.type) for link in told.links] == [(public, LinkType.UPDATES)]
         assert store.one(public, "ben").status is Status.ACTIVE
         assert store.one(public, "ben").links == ()
 
@@ -84,7 +84,7 @@ class TestPlace:
         text = remember("The port is 9090.", private=True)
         told = store.do(replace(text, actions=policy, vector=near))
         assert (told.saved, told.superseded_ids) == (True, ())
-        assert [one.type for one in told.links] == [LinkType.UPDATES]
+        assert [link.type for link in told.links] == [LinkType.UPDATES]
         again = remember("The port is 7070.", private=True)
         told_again = store.do(replace(again, actions=policy, vector=near))
         assert told_again.superseded_ids == (told.memory_id,)
@@ -108,22 +108,24 @@ def shown(store: Store, memory_id: str, agent: str) -> list[Memory]:
     then = engine.read(name, GetQuery(agent, (memory_id,), as_of=AsOf(revision))).result(wait_s())
     versions = engine.read(name, HistoryQuery(agent, memory_id, 100, "")).result(wait_s()).versions
     told = engine.read(name, ChangesQuery(agent, 0, None)).result(wait_s()).changes
-    changed = [one.memory for each in told for one in each.memories if one.memory_id == memory_id]
-    listed = [one for one in store.list(agent) if one.id == memory_id]
-    made = [one.memory for one in versions if one.memory is not None]
+    changed = [
+        change.memory for each in told for change in each.memories if change.memory_id == memory_id
+    ]
+    listed = [memory for memory in store.list(agent) if memory.id == memory_id]
+    made = [version.memory for version in versions if version.memory is not None]
     return [store.one(memory_id, agent), *then.memories, *listed, made[0], changed[-1]]
 
 
 def test_what_took_the_place_of_a_memory_is_not_named_once_it_is_private(store: Store) -> None:
     old = store.save("port 8080", agent="ben", key=KEY)
     new = store.save("port 9090", key=KEY)
-    assert {one.superseded_by for one in shown(store, old, "ben")} == {new}
+    assert {memory.superseded_by for memory in shown(store, old, "ben")} == {new}
     store.do(update(new, private=True))
-    assert {one.superseded_by for one in shown(store, old, "ben")} == {""}
-    assert {one.superseded_by for one in shown(store, old, "anna")} == {new}
+    assert {memory.superseded_by for memory in shown(store, old, "ben")} == {""}
+    assert {memory.superseded_by for memory in shown(store, old, "anna")} == {new}
     # The row still knows it.
     store.do(update(new, private=False))
-    assert {one.superseded_by for one in shown(store, old, "ben")[:1]} == {new}
+    assert {memory.superseded_by for memory in shown(store, old, "ben")[:1]} == {new}
 
 
 def test_evidence_that_is_private_is_not_named(store: Store) -> None:
@@ -153,7 +155,7 @@ def infos(store: Store, agent: str) -> tuple[dict[int, Any], dict[int, Any]]:
     engine, name = store.engine, store.collection
     page = engine.read(name, OperationsQuery(agent, OperationFilter(), 1000, "")).result(wait_s())
     changes = engine.read(name, ChangesQuery(agent, 0, None)).result(wait_s()).changes
-    listed = {one.revision: one for one in page.operations}
+    listed = {operation.revision: operation for operation in page.operations}
     return listed, {each.operation.revision: each.operation for each in changes}
 
 

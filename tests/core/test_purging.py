@@ -76,7 +76,7 @@ def needles(*texts: str) -> list[bytes]:
         parts = [text, *(text[at : at + 12] for at in range(0, len(text) - 12, 6))]
         for part in parts:
             quoted = [json.dumps(part)[1:-1], json.dumps(part, ensure_ascii=False)[1:-1]]
-            found |= {one.encode() for one in [part, *quoted]}
+            found |= {wording.encode() for wording in [part, *quoted]}
     return sorted(found)
 
 
@@ -85,8 +85,8 @@ def left_in_files(directory: Path, wanted: list[bytes]) -> list[tuple[str, bytes
     files = [path for path in directory.rglob("*") if path.is_file()]
     assert files
     return [
-        (path.name, one) for path in files for data in (path.read_bytes(),) for one in wanted
-        if one in data
+        (path.name, item) for path in files for data in (path.read_bytes(),) for item in wanted
+        if item in data
     ]  # fmt: skip
 
 
@@ -209,14 +209,16 @@ def test_purge_finds_the_copies_that_moving_rows_left(store: Store) -> None:
     """Without the scrub one of these texts is still in the file."""
     generator = random.Random(4)
     texts = [f"<text{number:05}>" + "y" * generator.randrange(600) for number in range(120)]
-    saved = store.engine.apply_all("default", [("", [remember(one, force=True)]) for one in texts])
+    saved = store.engine.apply_all(
+        "default", [("", [remember(text, force=True)]) for text in texts]
+    )
     ids = [future.result(wait_s()).results[0].memory_id for future in saved]
     chosen = [generator.randrange(120) for _ in ids]
     changes = [
         update(ids[number], content=texts[number][:11] + "z" * generator.randrange(900), force=True)
         for number in chosen
     ]
-    for future in store.engine.apply_all("default", [("", [one]) for one in changes]):
+    for future in store.engine.apply_all("default", [("", [change]) for change in changes]):
         future.result(wait_s())
     store.do(purge(*ids[::3]))
     gone = [text[:11].encode() for text in texts]
@@ -387,13 +389,13 @@ def test_what_answers_quote_is_blanked_and_all_else_stays() -> None:
     repeated = Remembered(False, other, report(gone, other))
     assert blank(repeated).guard == report(gone, other, quotes=False)
     assert blank(Remembered(True, other, plainly)) == Remembered(True, other, plainly)
-    lost = [LostDetail(one, Finding.NUMBER, (3, 4), "7") for one in (gone, other)]
+    lost = [LostDetail(text, Finding.NUMBER, (3, 4), "7") for text in (gone, other)]
     links = Link(gone, LinkType.RELATED, 0.5, "note"), Link(other, LinkType.RELATED, 0.5, "note")
     merged = blank(
         Merged(True, memory_of(other, "b", *links), (memory_of(gone, "a"),), None, tuple(lost))
     )
-    assert [one.text for one in merged.lost] == ["", "7"]
-    assert [one.note for one in merged.memory.links] == ["", "note"]
+    assert [detail.text for detail in merged.lost] == ["", "7"]
+    assert [link.note for link in merged.memory.links] == ["", "note"]
     assert (merged.memory.content, merged.sources[0].content) == ("b", "")
     assert merged.sources[0].fields == Fields()
     match = ForgottenMatch(gone, "3d ago", "words", "why", "anna", 2)
@@ -428,7 +430,7 @@ def test_the_chain_goes_around_what_is_purged(store: Store) -> None:
     assert store.one(ids[0]).superseded_by == ""
     assert store.list()[0].superseded_by == ""
     page = store.read(HistoryQuery("anna", ids[0]))
-    assert {one.memory.superseded_by for one in page.versions if one.memory} == {""}
+    assert {version.memory.superseded_by for version in page.versions if version.memory} == {""}
     found = store.read(GetQuery("anna", (ids[0],), follow_superseded=True))
     assert [memory.id for memory in found.memories] == [ids[0]]
 
@@ -522,15 +524,15 @@ def test_graph_and_prefix_lose_their_copies(monkeypatch: pytest.MonkeyPatch) -> 
     arrays.publish()
     graph, fit = hnsw.Graph(arrays), prefix.Prefix(arrays)
     stop = threading.Event()
-    for one in (graph, fit):
-        one.maintain(stop)
+    for item in (graph, fit):
+        item.maintain(stop)
     assert np.array(graph._index.get_items([3])[0]) == pytest.approx(vectors[3])
     assert fit._fit.parts[0].lead[3].any()
     arrays.empty(3)
-    for one in (graph, fit):
-        assert one.due()
-        one.maintain(stop)
-        assert not one.due()
+    for item in (graph, fit):
+        assert item.due()
+        item.maintain(stop)
+        assert not item.due()
     assert not np.array(graph._index.get_items([3])[0]).any()
     assert not fit._fit.parts[0].lead[3].any() and not fit._fit.parts[0].rest[3].any()
     found = graph.search(vectors[4], 3)

@@ -22,17 +22,17 @@ def evidence(own: str, other: str) -> tuple[Evidence, ...]:
 
 
 def said(own: str, other: str) -> list[tuple[str, str, str]]:
-    return [(str(one.finding), one.own_text, one.other_text) for one in evidence(own, other)]
+    return [(str(line.finding), line.own_text, line.other_text) for line in evidence(own, other)]
 
 
 def says_nothing(found: tuple[Evidence, ...]) -> list[Evidence]:
     """Evidence that quotes the same on both sides of a difference."""
-    added = {one.own_text for one in found if one.finding is Finding.ADDED}
+    added = {line.own_text for line in found if line.finding is Finding.ADDED}
     return [
-        one
-        for one in found
-        if (one.own_text and one.own_text == one.other_text and one.finding not in SAME)
-        or (one.finding is Finding.MISSING and one.other_text in added)
+        line
+        for line in found
+        if (line.own_text and line.own_text == line.other_text and line.finding not in SAME)
+        or (line.finding is Finding.MISSING and line.other_text in added)
     ]
 
 
@@ -175,8 +175,8 @@ def test_difference_has_the_words_of_the_memory_that_name_its_place(
 
 def in_both_lists(found: tuple[Evidence, ...]) -> list[tuple[str, str]]:
     """Words that are shown as added, and others as missing, of which one is a part of the other."""
-    added = [set(words(one.own_text)) for one in found if one.finding is Finding.ADDED]
-    missing = [set(words(one.other_text)) for one in found if one.finding is Finding.MISSING]
+    added = [set(words(line.own_text)) for line in found if line.finding is Finding.ADDED]
+    missing = [set(words(line.other_text)) for line in found if line.finding is Finding.MISSING]
     return [(str(a), str(m)) for a in added for m in missing if a and m and (a <= m or m <= a)]
 
 
@@ -197,10 +197,10 @@ def test_evidence_of_probe_pairs_shows_differences_and_no_words_twice(
     for found in probe_evidence:
         assert not says_nothing(found), found
         assert not in_both_lists(found), found
-        spans = [(one.own, one.other) for one in found]
+        spans = [(line.own, line.other) for line in found]
         assert len(set(spans)) == len(spans), found
-        assert all(not one.place or (one.own_text and one.other_text) for one in found)
-        places += sum(bool(one.place) for one in found)
+        assert all(not line.place or (line.own_text and line.other_text) for line in found)
+        places += sum(bool(line.place) for line in found)
     assert places > 500
 
 
@@ -220,10 +220,10 @@ def test_evidence_of_any_two_texts_shows_a_difference_and_where_it_stands(
     found = evidence(own, other)
     assert not says_nothing(found)
     assert not in_both_lists(found)
-    for one in found:
+    for line in found:
         for (start, end), text, whole in (
-            (one.own, one.own_text, own),
-            (one.other, one.other_text, other),
+            (line.own, line.own_text, own),
+            (line.other, line.other_text, other),
         ):
             assert 0 <= start <= end <= len(whole)
             assert len(text) <= limits.EVIDENCE_CHARS
@@ -249,7 +249,7 @@ def test_evidence_of_any_two_texts_shows_a_difference_and_where_it_stands(
 def test_line_ends_of_another_system_change_no_verdict(own: str, other: str) -> None:
     expected = compare(own, other, 0.9, WEIGHTS).judgement
     windows = own.replace("\n", "\r\n"), other.replace("\n", "\r\n")
-    for one, two in ((windows[0], other), (own, windows[1]), windows):
-        found = compare(one, two, 0.9, WEIGHTS).judgement
+    for text, two in ((windows[0], other), (own, windows[1]), windows):
+        found = compare(text, two, 0.9, WEIGHTS).judgement
         assert found.verdict is expected.verdict
-        assert said(one, two) == said(own, other)
+        assert said(text, two) == said(own, other)

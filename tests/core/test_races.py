@@ -72,7 +72,7 @@ def race(store: Store, pool: ThreadPoolExecutor) -> Callable[..., Answers]:
         told = dict(zip(order, pool.map(call, [commands[at] for at in order]), strict=True))
         answers = [told[at] for at in range(len(commands))]
         revisions = sorted(
-            one.revision for one in answers if isinstance(one, Applied) and is_done(one)
+            answer.revision for answer in answers if isinstance(answer, Applied) and is_done(answer)
         )
         assert revisions == list(range(before + 1, store.revision + 1)), "one for each that is done"
         check(store)
@@ -92,19 +92,19 @@ def is_done(answer: Applied) -> bool:
 def check(store: Store) -> None:
     """No link to the dead, each link from both ends, no gap, chains that end."""
     held = contents(store)
-    rows = {one.row: one for one in held["memories"].values()}
-    for (source, target, type_), one in held["links"].items():
+    rows = {memory.row: memory for memory in held["memories"].values()}
+    for (source, target, type_), edge in held["links"].items():
         back = held["links"][target, source, type_.inverse]
-        assert (one.confidence, one.note) == (back.confidence, back.note)
+        assert (edge.confidence, edge.note) == (back.confidence, back.note)
         assert rows[source].status not in DEAD
-    for one in rows.values():
+    for row in rows.values():
         seen = set()
-        while one.status is Status.SUPERSEDED:
-            assert one.id not in seen
-            seen.add(one.id)
-            one = held["memories"][one.superseded_by]
+        while row.status is Status.SUPERSEDED:
+            assert row.id not in seen
+            seen.add(row.id)
+            row = held["memories"][row.superseded_by]
     asked = store.engine.read("default", OperationsQuery("anna", OperationFilter(), 1000, ""))
-    told = [one.revision for one in asked.result(wait_s()).operations]
+    told = [operation.revision for operation in asked.result(wait_s()).operations]
     assert told == list(range(store.revision, 0, -1))
 
 
@@ -223,8 +223,8 @@ def test_many_that_say_the_same_found_by_words_alone_save_it_once(
             for at in range(THREADS)
         ]
         results = [answer.results[0] for answer in race(commands)]
-        (saved,) = [one for one in results if one.saved]
-        assert {one.memory_id for one in results} == {saved.memory_id}
-        methods = {one.guard.method for one in results if not one.saved}
+        (saved,) = [result for result in results if result.saved]
+        assert {result.memory_id for result in results} == {saved.memory_id}
+        methods = {result.guard.method for result in results if not result.saved}
         assert methods == {Method.EXACT, Method.JACCARD}
         store.do(forget(saved.memory_id))

@@ -65,7 +65,7 @@ def near(store: Store, content: str, cosine: float = 0.95, **more: Any) -> Remem
 def unread(report: GuardReport | None) -> dict[Method, int]:
     """Layers that did not read all, and how many memories not."""
     assert report is not None
-    return {one.layer: one.unread_count for one in report.layers if one.unread_count}
+    return {layer.layer: layer.unread_count for layer in report.layers if layer.unread_count}
 
 
 def tiny(number: int) -> str:
@@ -151,15 +151,16 @@ class TestRemember:
         def answers(path: Path, together: bool, warm: bool) -> list[Any]:
             with opened(path) as store:
                 apply = store.engine.apply_all
-                parts = [commands] if together else [[one] for one in commands]
+                parts = [commands] if together else [[command] for command in commands]
                 found = []
                 for part in parts:
                     if not warm:
                         forget_cached()
-                    futures = apply(store.collection, [("", (one,)) for one in part])
+                    futures = apply(store.collection, [("", (command,)) for command in part])
                     found += [future.result(wait_s()).results[0] for future in futures]
             return [
-                (one.saved, one.guard.verdict, unread(one.guard), len(one.links)) for one in found
+                (item.saved, item.guard.verdict, unread(item.guard), len(item.links))
+                for item in found
             ]
 
         alone = answers(tmp_path / "a", together=False, warm=False)
@@ -305,7 +306,7 @@ def test_pairs_are_those_of_a_search_among_all(own: list[Piece], other: list[Pie
     other = [_at(piece, place) for place, piece in enumerate(other)]
     aligned = align(own, other)
     found = {(pair.own.start, pair.other.start, pair.tie) for pair in aligned.pairs}
-    same = {one for one in found if one[2] is Tie.SAME}
+    same = {item for item in found if item[2] is Tie.SAME}
     assert found - same == _searched(own, other, same)
 
 
@@ -320,8 +321,8 @@ def _searched(
     own: list[Piece], other: list[Piece], same: set[tuple[int, int, Tie]]
 ) -> set[tuple[int, int, Tie]]:
     """What each free piece is paired with, by asking all others in order."""
-    free = [one.start for one in own if one.start not in {mine for mine, _, _ in same}]
-    free_other = [one.start for one in other if one.start not in {its for _, its, _ in same}]
+    free = [piece.start for piece in own if piece.start not in {mine for mine, _, _ in same}]
+    free_other = [piece.start for piece in other if piece.start not in {its for _, its, _ in same}]
     named = (*VALUES, PieceType.NAME, PieceType.QUANTIFIER)
     tests = {
         Tie.NEAR: lambda a, b: bool(a.near & b.near),

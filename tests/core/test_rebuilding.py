@@ -21,10 +21,10 @@ NAMES = ["attic", "barn", "default"]
 
 def texts(store: Store) -> dict[str, set[str]]:
     found = {}
-    for one in store.engine.list_collections(100, "").result(wait_s()).collections:
-        assert not one.fault
-        store.collection = one.name
-        found[one.name] = {memory.content for memory in store.list()}
+    for info in store.engine.list_collections(100, "").result(wait_s()).collections:
+        assert not info.fault
+        store.collection = info.name
+        found[info.name] = {memory.content for memory in store.list()}
     return found
 
 

@@ -49,7 +49,7 @@ def test_recallers_are_counted_the_latest_first(store: Store) -> None:
         Recaller("anna", 2, anna_us),
         Recaller("ben", 1, ben_us),
     )
-    assert [one.agent_id for one in history(store, valve).recallers] == ["anna"]
+    assert [recaller.agent_id for recaller in history(store, valve).recallers] == ["anna"]
 
 
 def test_others_are_counted_for_who_may_not_know_their_names(store: Store) -> None:
@@ -82,7 +82,7 @@ def test_more_agents_than_the_limit_are_counted_as_others(
         recall(store, agent)
     store.reopen()
     page = history(store, pump)
-    assert [one.agent_id for one in page.recallers] == ["dora", "cleo"]
+    assert [recaller.agent_id for recaller in page.recallers] == ["dora", "cleo"]
     assert page.other_recall_count == 3
 
 

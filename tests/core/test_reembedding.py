@@ -181,7 +181,7 @@ class TestMeanwhile:
     ) -> None:
         new = self.saved(store, held, remember("a lamp hangs in the yard", text_only=True))
         assert new.saved
-        layers = {one.layer: one for one in new.guard.layers}
+        layers = {layer.layer: layer for layer in new.guard.layers}
         assert not layers[Method.COSINE].ran
         assert "no vector" in layers[Method.COSINE].skipped_because
         again = self.saved(store, held, remember("A lamp hangs in the yard.", text_only=True))
@@ -212,7 +212,7 @@ class TestMeanwhile:
     def test_updates_merges_forgets_and_undos_are_in_it(
         self, store: Store, held: HeldEmbedding
     ) -> None:
-        ids = [one.id for one in store.list()]
+        ids = [memory.id for memory in store.list()]
         text = "the pump was sold"
         self.saved(store, held, replace(update(ids[0], content=text), vector=b""))
         assert store.one(ids[0]).content == text
@@ -266,7 +266,7 @@ class TestMeanwhile:
         done = reembed(store)
         assert (done.before.name, done.after.name, done.embedded_count) == ("left", "left", 1)
         assert_complete(store, left)
-        assert new.memory_id in {one.id for one in store.list()}
+        assert new.memory_id in {memory.id for memory in store.list()}
 
     def test_a_restart_goes_on_by_itself(self, store: Store, held: HeldEmbedding) -> None:
         del held
@@ -339,22 +339,22 @@ def test_who_reads_and_writes_beside_the_swap_never_sees_two_models(store: Store
             saved.append(store.save(text, text_only=True, force=True))
 
     watch = begin(store)  # from here on texts are taken
-    threads = [threading.Thread(target=one) for one in (read, write)]
-    for one in threads:
-        one.start()
+    threads = [threading.Thread(target=call) for call in (read, write)]
+    for thread in threads:
+        thread.start()
     told_by(watch)
     for _ in range(3):
         recalled(store, TEXTS[0])
     while not seen["vectors"]:
         over.wait(0.01)
     over.set()
-    for one in threads:
-        one.join(wait_s())
+    for thread in threads:
+        thread.join(wait_s())
     assert not wrong
     settle(store)
     assert_unmixed(store, LEFT_RIGHT)
     assert_complete(store, right)
-    assert len({one.id for one in store.list()} & set(saved)) == len(saved)
+    assert len({memory.id for memory in store.list()} & set(saved)) == len(saved)
 
 
 class TestBackAndForth:

@@ -29,7 +29,7 @@ SAME = [
 
 def says_duplicate(report: GuardReport) -> bool:
     """Whether an answer shows the verdict "duplicate" anywhere."""
-    shown = [one.judgement.verdict for one in report.similar if one.judgement is not None]
+    shown = [memory.judgement.verdict for memory in report.similar if memory.judgement is not None]
     return Verdict.DUPLICATE in (report.verdict, *shown)
 
 

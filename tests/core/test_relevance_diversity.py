@@ -50,13 +50,13 @@ def test_spread_picks_as_the_definition_says(seed: int) -> None:
     plain = (relevance.tolist(), vectors.tolist(), plain_groups)
     picked, kept_waiting = spreading.spread(*plain, lambda_, k)
     assert found.picked == picked, f"seed {seed}"
-    over = {one for place in kept_waiting for one in place}
+    over = {number for place in kept_waiting for number in place}
     assert set(np.flatnonzero(found.budgets >= 0).tolist()) == over
     assert len(set(picked)) == len(picked) == len(found.effects) == min(k, count)
-    for place, (one, effect) in enumerate(zip(picked, found.effects, strict=True)):
-        assert (effect is DiversityEffect.RAISED) is (one > place)
-        assert (effect is DiversityEffect.NONE) is (one == place)
-        assert (effect is DiversityEffect.OVER_BUDGET) is (one < place and one in over)
+    for place, (number, effect) in enumerate(zip(picked, found.effects, strict=True)):
+        assert (effect is DiversityEffect.RAISED) is (number > place)
+        assert (effect is DiversityEffect.NONE) is (number == place)
+        assert (effect is DiversityEffect.OVER_BUDGET) is (number < place and number in over)
 
 
 def picks(codes: Sequence[Sequence[int]], shares: Sequence[float], k: int) -> list[int]:
@@ -64,9 +64,9 @@ def picks(codes: Sequence[Sequence[int]], shares: Sequence[float], k: int) -> li
     count = len(codes[0])
     relevance = np.linspace(1.0, 0.9, count)
     vectors = np.eye(count, dtype=np.float32)
-    groups = [(np.array(one, np.int64), share) for one, share in zip(codes, shares, strict=True)]
+    groups = [(np.array(item, np.int64), share) for item, share in zip(codes, shares, strict=True)]
     found = spread(relevance, vectors, groups, 0.7, k)
-    plain = [(one, share) for one, share in zip(codes, shares, strict=True)]
+    plain = [(item, share) for item, share in zip(codes, shares, strict=True)]
     expected, _ = spreading.spread(relevance, vectors.tolist(), plain, 0.7, k)
     assert found.picked == expected
     return found.picked

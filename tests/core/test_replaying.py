@@ -148,7 +148,7 @@ def test_replay_leaves_other_links_of_the_two_alone(store: Store) -> None:
         recalled(store, "one", "two")
     replayed(store)
     assert set(before) == {
-        one for one in store.one(a).links if one.type is not LinkType.COACTIVATED
+        link for link in store.one(a).links if link.type is not LinkType.COACTIVATED
     }
     assert Link(b, LinkType.COACTIVATED, 0.1) in store.one(a).links
 

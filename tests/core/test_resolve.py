@@ -47,7 +47,9 @@ def asked(store: Store, agent: str = "anna", **more: Any) -> QuestionPage:
 def pairs(store: Store, agent: str = "anna", **more: Any) -> list[tuple[str, str]]:
     """The texts of all open questions, page by page."""
     pages = store.pages(QuestionsQuery(agent, **more))
-    return [(one.a.content, one.b.content) for page in pages for one in page.questions]
+    return [
+        (question.a.content, question.b.content) for page in pages for question in page.questions
+    ]
 
 
 def resolve(one: str, other: str, answer: Answer, **more: Any) -> Resolve:

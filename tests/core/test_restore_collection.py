@@ -62,7 +62,10 @@ def test_restored_collection_has_all_that_it_had(store: Store) -> None:
     assert store.do(undo(1)).undone
     store.reopen()
     assert store.revision == 2
-    names = [one.name for one in store.engine.list_collections(10, "").result(wait_s()).collections]
+    names = [
+        collection.name
+        for collection in store.engine.list_collections(10, "").result(wait_s()).collections
+    ]
     assert names == ["default", "shop"]
 
 
@@ -168,7 +171,7 @@ def purge(store: Store) -> None:
 
 
 def directories(store: Store) -> set[str]:
-    return {one.name for one in (store.path / "collections").iterdir()}
+    return {path.name for path in (store.path / "collections").iterdir()}
 
 
 @pytest.fixture
@@ -200,7 +203,7 @@ def test_deleted_collection_is_purged_when_its_days_are_over(keeping: Store) -> 
     # Its own call is answered as before, and the name is free.
     assert store.engine.delete_collection("shop", "gone", agent_id="anna").result(wait_s())[0] == 1
     create(store)
-    assert [one.content for one in store.list()] == []
+    assert [memory.content for memory in store.list()] == []
 
 
 def test_nothing_is_purged_without_the_setting(store: Store) -> None:

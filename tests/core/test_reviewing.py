@@ -103,12 +103,12 @@ def test_policy_reviews_a_source_and_less_trusted_ones(
 ) -> None:
     store.do(change(("guard.review_from", level), ("guard.preset", "standard")))
     saved = {
-        one: store.do(remember(f"A remark about the {one.value} pump", source=one))
-        for one in Source
+        source: store.do(remember(f"A remark about the {source.value} pump", source=source))
+        for source in Source
     }
-    assert {one for one, answer in saved.items() if answer.pending} == pending
-    statuses = {one: status(store, answer.memory_id) for one, answer in saved.items()}
-    assert {one for one in Source if statuses[one] is Status.PENDING} == pending
+    assert {source for source, answer in saved.items() if answer.pending} == pending
+    statuses = {source: status(store, answer.memory_id) for source, answer in saved.items()}
+    assert {source for source in Source if statuses[source] is Status.PENDING} == pending
 
 
 def test_pending_memory_is_found_only_by_who_asks_for_it(store: Store) -> None:
@@ -118,7 +118,7 @@ def test_pending_memory_is_found_only_by_who_asks_for_it(store: Store) -> None:
         assert found(store) == {known}
         assert found(store, WAITING) == {page}
         assert found(store, EITHER) == {known, page}
-        assert [one.id for one in store.list("anna", WAITING)] == [page]
+        assert [memory.id for memory in store.list("anna", WAITING)] == [page]
         store.reopen()
 
 
@@ -163,7 +163,7 @@ def test_confirmed_memory_is_one_like_others(store: Store) -> None:
     page = waiting(store)
     done = review(store, page, ReviewAnswer.CONFIRM, reason="checked")
     assert (done.reviewed, done.memory.status) == (True, Status.ACTIVE)
-    assert {one.target_id: one.type for one in done.memory.links} == {known: LinkType.UPDATES}
+    assert {link.target_id: link.type for link in done.memory.links} == {known: LinkType.UPDATES}
     for _ in range(2):
         assert found(store) == {known, page}
         assert not store.do(saving(PORT, Source.AGENT)).saved, "it refuses a repeat now"
@@ -179,7 +179,9 @@ def test_confirmed_text_replaces_by_key_and_asks_as_a_save_does(store: Store) ->
     first = waiting(store, OTHER_PORT, key=key)
     review(store, first, ReviewAnswer.CONFIRM)
     assert status(store, told) is Status.ACTIVE, "it is more trusted"
-    assert [(one.b.id, one.a.id) for one in listed(store).questions] == [(first, told)]
+    assert [(question.b.id, question.a.id) for question in listed(store).questions] == [
+        (first, told)
+    ]
     second = waiting(store, "It is port 6000.", key=key)
     assert review(store, second, ReviewAnswer.CONFIRM).superseded_ids == (first,)
 
@@ -215,7 +217,7 @@ def test_review_is_undone_and_repeated(store: Store, answer: ReviewAnswer) -> No
         store.reopen()
         assert status(store, page) is Status.PENDING
         assert store.one(page).links == store.one(known).links == ()
-        assert [one.id for one in listed(store).pending] == [page]
+        assert [memory.id for memory in listed(store).pending] == [page]
 
 
 def test_undo_of_the_save_takes_a_pending_memory_away_and_back(store: Store) -> None:
@@ -251,7 +253,7 @@ def test_other_writes_leave_a_pending_memory_to_its_review(store: Store) -> None
 
 def test_private_pending_memory_is_its_agents_alone(store: Store) -> None:
     page = waiting(store, private=True)
-    assert [one.id for one in listed(store).pending] == [page]
+    assert [memory.id for memory in listed(store).pending] == [page]
     assert (listed(store, "ben").pending, listed(store, "ben").pending_count) == ((), 0)
     with pytest.raises(NotFound):
         store.do(Review("ben", page, ReviewAnswer.CONFIRM))
@@ -269,9 +271,9 @@ def waiting_of(store: Store, agent: str) -> str:
 def test_questions_have_the_oldest_first_and_count_all(store: Store) -> None:
     pages = [waiting(store, f"{PORT} Page {number}.") for number in range(3)]
     top = listed(store, page_size=2)
-    assert ([one.id for one in top.pending], top.pending_count) == (pages[:2], 3)
+    assert ([memory.id for memory in top.pending], top.pending_count) == (pages[:2], 3)
     about = listed(store, memory_id=pages[2])
-    assert ([one.id for one in about.pending], about.pending_count) == (pages[2:], 1)
+    assert ([memory.id for memory in about.pending], about.pending_count) == (pages[2:], 1)
     own = store.save("Something else.")
     assert listed(store, memory_id=own).pending == ()
 
@@ -282,7 +284,7 @@ def test_clean_up_decay_and_tidying_leave_what_waits_alone(store: Store) -> None
     assert store.do(CleanUpDuplicates("anna")).duplicates == ()
     assert store.do(Decay("anna", close_below=0.5)).closed == ()
     assert store.do(Tidy("anna")).clusters == ()
-    assert {one.id for one in store.list("anna", WAITING)} == pages
+    assert {memory.id for memory in store.list("anna", WAITING)} == pages
 
 
 def test_pending_memory_expires(store: Store) -> None:
@@ -305,7 +307,9 @@ def test_verdict_of_a_confirmed_text_acts_as_the_policy_says(store: Store) -> No
     known = store.save(OTHER_PORT, vector=near(OTHER_PORT), source=Source.AGENT)
     page = waiting(store)
     assert review(store, page, ReviewAnswer.CONFIRM).superseded_ids == ()
-    assert [(one.b.id, one.a.id) for one in listed(store).questions] == [(page, known)]
+    assert [(question.b.id, question.a.id) for question in listed(store).questions] == [
+        (page, known)
+    ]
 
 
 def test_log_that_waits_is_confirmed_like_a_state(store: Store) -> None:

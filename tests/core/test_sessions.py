@@ -27,7 +27,7 @@ def test_a_head_joins_only_with_all_that_it_stands_for() -> None:
     pairs = near(*(tuple(sorted(pair)) for pair in whole))  # type: ignore[misc]
     assert groups_of(head_of, 2, pairs) == [(0, 1)]
     for missing in pairs:
-        rest = {pair: one for pair, one in pairs.items() if pair != missing}
+        rest = {pair: judged for pair, judged in pairs.items() if pair != missing}
         assert groups_of(head_of, 2, rest) == []
 
 
@@ -47,12 +47,12 @@ def test_groups_of_shuffled_pairs_are_equal_and_a_second_run_finds_none() -> Non
         # Those that stay, in their order, then the others under them.
         head = list(range(count))
         for first, *others in groups:
-            for one in others:
-                head[one] = first
-        stays = [one for one in range(count) if head[one] == one]
-        items = [*stays, *(one for one in range(count) if head[one] != one)]
-        number = {one: at for at, one in enumerate(items)}
-        head_of = [number[head[one]] for one in items]
+            for other in others:
+                head[other] = first
+        stays = [at for at in range(count) if head[at] == at]
+        items = [*stays, *(at for at in range(count) if head[at] != at)]
+        number = {item: at for at, item in enumerate(items)}
+        head_of = [number[head[item]] for item in items]
         again = {}
         for (a, b), similarity in pairs.items():
             if head[a] != head[b]:

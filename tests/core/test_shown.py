@@ -75,7 +75,7 @@ def test_unsure_answer_shows_the_memory_and_neither_links_nor_asks(
     assert (shown.memory_id, shown.snippet, shown.age) == (first, BACKUP, "just now")
     assert shown.judgement is not None and shown.judgement.same_probability == UNSURE
     assert answer.guard.question is None
-    assert LinkType.LIKELY_SAME not in {one.type for one in store.one(first).links}
+    assert LinkType.LIKELY_SAME not in {link.type for link in store.one(first).links}
     assert (questions(store), store.stats().open_question_count) == (0, 0)
     assert decision_of(answer).band == "shown"
 
@@ -136,9 +136,9 @@ def test_memory_that_goes_with_the_replaced_one_is_neither_shown_nor_asked_about
     ids = {save(store, BACKUP).memory_id, save(store, again, force=True).memory_id}
     would: Checked = store.check(given_text(NIGHTLY))
     answer = save(store, NIGHTLY)
-    for one in (would, answer):
-        assert set(one.superseded_ids) == ids
-        assert (one.guard.nearest, one.guard.question) == (None, None)
+    for item in (would, answer):
+        assert set(item.superseded_ids) == ids
+        assert (item.guard.nearest, item.guard.question) == (None, None)
 
 
 @pytest.mark.parametrize("path", ["guard.shown_from", "guard.judged_from"])
@@ -248,7 +248,7 @@ def labels(store: Store) -> list[bool]:
     with pool.rows() as rows:
         found = judged_pairs(rows, 0, 10)
     pool.close()
-    return [one.same for one in found]
+    return [pair.same for pair in found]
 
 
 @pytest.fixture
@@ -269,7 +269,7 @@ def test_shown_pair_is_resolved_as_the_same_in_one_call_and_undone(
     assert store.one(done.closed_id).superseded_by == done.memory.id
     assert labels(store) == [True]
     store.do(undo(store.revision))
-    assert [store.one(one).status for one in pair] == [Status.ACTIVE] * 2
+    assert [store.one(text).status for text in pair] == [Status.ACTIVE] * 2
     assert (labels(store), questions(store)) == ([], 0)
 
 

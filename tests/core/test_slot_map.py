@@ -24,7 +24,9 @@ def tricky(rng: np.random.Generator) -> list[int]:
 
 def test_slots_of_a_value_match_a_dictionary_through_growth_and_taking_back() -> None:
     rng = np.random.default_rng(SEED)
-    values = tricky(rng) + [int(one) for one in rng.integers(2**64, size=2000, dtype=np.uint64)]
+    values = tricky(rng) + [
+        int(number) for number in rng.integers(2**64, size=2000, dtype=np.uint64)
+    ]
     arrays = Arrays(2)
     found, model = SlotMap(arrays, "text_hash"), dict[int, list[int]]()
     written: list[int] = []
@@ -87,8 +89,8 @@ def test_id_of_any_form_has_its_own_versions(memory_id: str) -> None:
         found.add(one, slot)
         return slot
 
-    for one in others:
-        add(one)
+    for other in others:
+        add(other)
     assert found.get(memory_id) is None
     assert memory_id not in found
     first, second = add(memory_id), add(memory_id)
@@ -97,7 +99,7 @@ def test_id_of_any_form_has_its_own_versions(memory_id: str) -> None:
     assert found.get(memory_id) == first
     found.take_back(memory_id)
     assert found.get(memory_id) is None
-    assert [found.get(one) for one in others] == [0, 1, 2]
+    assert [found.get(other) for other in others] == [0, 1, 2]
     assert found.nbytes() > 0
 
 

@@ -136,7 +136,7 @@ def about(store: Store, ids: list[str], use: SnapshotUse, dry_run: bool = False)
 
 def texts_of(store: Store, name: str) -> set[str]:
     page = store.engine.read(name, ListQuery("anna", EVERY_STATUS, 1000, "")).result(wait_s())
-    return {one.content for one in page.memories}
+    return {memory.content for memory in page.memories}
 
 
 def holding(root: Path, text: str) -> list[str]:
@@ -167,7 +167,7 @@ def test_restored_is_equal_to_the_source_in_every_row(store: Store) -> None:
     path = store.engine.snapshots.kept.files.path(snapshot)
     found = examine(path)
     assert found.faults == ()
-    assert sorted(one.name for one in path.parent.iterdir()) == [
+    assert sorted(file.name for file in path.parent.iterdir()) == [
         f"{snapshot.id}.json",
         f"{snapshot.id}.snapshot",
     ]
@@ -240,7 +240,7 @@ def test_snapshot_while_many_write_is_a_prefix_of_the_history(
         assert [row[0] for row in sorted(upto)] == list(range(1, snapshot.revision + 1))
     then = store.read(ListQuery("anna", EVERY_STATUS, 1000, "", as_of=AsOf(snapshot.revision)))
     now = store.engine.read("other", ListQuery("anna", EVERY_STATUS, 1000, "")).result(wait_s())
-    plainly = [[replace(one, links=()) for one in page.memories] for page in (then, now)]
+    plainly = [[replace(memory, links=()) for memory in page.memories] for page in (then, now)]
     assert plainly[0] == plainly[1]
 
 
@@ -307,7 +307,10 @@ def test_writers_cannot_outrun_a_copy(
     assert copy.step_count <= 20
     assert begun_count < copy.copied_count < page_count + 32 * (copy.step_count + 1)
     made = apsw.Connection(str(tmp_path / "copy"))
-    both = [list(one.execute("SELECT a, b FROM t ORDER BY rowid")) for one in (source, made)]
+    both = [
+        list(connection.execute("SELECT a, b FROM t ORDER BY rowid"))
+        for connection in (source, made)
+    ]
     assert both[0] == both[1]
 
 
@@ -372,13 +375,13 @@ def test_list_pages_newest_first_and_says_what_the_collection_is_called_now(
         found, token = [], ""
         for _ in range(3):
             page = store.engine.list_snapshots(store.collection, 2, token).result(wait_s())
-            found += [one.snapshot for one in page.snapshots]
+            found += [snapshot.snapshot for snapshot in page.snapshots]
             token = page.next_page_token
         assert found == list(reversed(made))
         assert not token
         store.engine.delete_collection("b", "", agent_id="anna").result(wait_s())
         page = store.engine.list_snapshots("", 1, "").result(wait_s())
-        assert [one.collection_now for one in page.snapshots] == [""]
+        assert [snapshot.collection_now for snapshot in page.snapshots] == [""]
         assert restore(store, other, "b").restored
 
 
@@ -601,19 +604,19 @@ def test_purge_with_snapshots_leaves_no_byte(store: Store, use: SnapshotUse) -> 
     third = create(store, collection="copy")
     purge(store, secret)
     would = about(store, [secret], use, dry_run=True)
-    assert {(one.snapshot.id, one.memory_count) for one in would} == {
-        (one.id, 1) for one in (first, second, third)
+    assert {(item.snapshot.id, item.memory_count) for item in would} == {
+        (snapshot.id, 1) for snapshot in (first, second, third)
     }
     assert kept(store, "snapshots", "Zanzibar")
     done = about(store, [secret], use)
     assert len(done) == 3
     assert not kept(store, "snapshots", "Zanzibar")
     assert about(store, [secret], use) == ()
-    left = {one.id: one for one in listed(store)}
+    left = {snapshot.id: snapshot for snapshot in listed(store)}
     if use is SnapshotUse.DELETE:
         assert left == {}
         return
-    assert all(one.rewritten for one in done)
+    assert all(item.rewritten for item in done)
     for before in (first, second, third):
         after = left[before.id]
         assert (after.revision, after.purged_count, after.rewrite_count) == (before.revision, 1, 1)
@@ -691,9 +694,9 @@ def test_schedule_takes_what_changed_and_keeps_the_newest(tmp_path: Path, keep: 
             if number == 0:
                 store.save("in between")
                 manual.append(create(store))
-        scheduled = [one for one in listed(store) if one.scheduled]
+        scheduled = [snapshot for snapshot in listed(store) if snapshot.scheduled]
         assert len(scheduled) == 2
-        assert [one for one in listed(store) if not one.scheduled] == manual
+        assert [snapshot for snapshot in listed(store) if not snapshot.scheduled] == manual
         assert scheduled[0].revision == store.revision
         clock.advance(2 * HOUR_US)
         assert due() == 0, "nothing changed"
@@ -701,7 +704,7 @@ def test_schedule_takes_what_changed_and_keeps_the_newest(tmp_path: Path, keep: 
         assert due() == 0, "it was looked at just now"
         stats = store.engine.stats("", "").result(wait_s()).snapshots
         assert (stats.count, stats.scheduled_count, stats.failed_count) == (3, 4, 0)
-        assert stats.newest_us == max(one.created_us for one in listed(store))
+        assert stats.newest_us == max(snapshot.created_us for snapshot in listed(store))
         store.reopen()
         clock.advance(HOUR_US)
         assert due() == 1, "its time was in the files"
@@ -760,7 +763,7 @@ def test_snapshot_of_an_earlier_format_is_brought_forward(tmp_path: Path) -> Non
         assert answer.restored
         assert len(texts_of(store, "old")) == snapshot.total_count
         file = file_of(store, "old")
-        assert [one.name for one in file.parent.glob("*format*")] == []
+        assert [entry.name for entry in file.parent.glob("*format*")] == []
         assert create(store, collection="old").format == FORMAT
 
 
@@ -777,7 +780,7 @@ def test_lost_manifest_is_made_again_and_leftovers_go(tmp_path: Path) -> None:
     with opened(tmp_path) as store:
         store.engine.snapshots._submit(lambda: None).result(wait_s())
         assert listed(store) == [snapshot]
-        assert sorted(one.name for one in path.parent.iterdir()) == [
+        assert sorted(file.name for file in path.parent.iterdir()) == [
             f"{snapshot.id}.json",
             path.name,
         ]

@@ -36,7 +36,10 @@ PORT = "The staging database listens on port 5433."
 
 def saved(store: Store) -> dict[Source, str]:
     """Ids of a memory from each source."""
-    return {one: store.save(f"A remark about the {one.value} pump", source=one) for one in Source}
+    return {
+        source: store.save(f"A remark about the {source.value} pump", source=source)
+        for source in Source
+    }
 
 
 def test_memory_is_the_agents_unless_its_caller_says_otherwise(store: Store) -> None:
@@ -48,7 +51,7 @@ def test_save_shows_the_source_of_what_it_repeats_or_stands_beside(store: Store)
     repeats = store.do(remember(PORT)).guard.duplicate
     assert (repeats.memory_id, repeats.source) == (page, Source.EXTERNAL)
     beside = store.do(remember(PORT.replace("5433", "6000"))).guard.similar
-    assert [(one.memory_id, one.source) for one in beside] == [(page, Source.EXTERNAL)]
+    assert [(item.memory_id, item.source) for item in beside] == [(page, Source.EXTERNAL)]
 
 
 def test_source_is_kept_over_a_restart_and_its_change_is_undone(store: Store) -> None:
@@ -77,7 +80,7 @@ def test_recall_and_list_leave_out_less_trusted_sources(
     saved(store)
     store.reopen()
     where = Filter(min_source=least)
-    assert {one.fields.source.value for one in store.list("anna", where)} == found
+    assert {memory.fields.source.value for memory in store.list("anna", where)} == found
     asked = RecallQuery("anna", "pump", vector_of("pump").tobytes(), filter=where)
     assert {hit.memory.fields.source.value for hit in store.recall(asked).hits} == found
 
@@ -85,12 +88,12 @@ def test_recall_and_list_leave_out_less_trusted_sources(
 def test_sources_are_alternatives_and_both_conditions_hold(store: Store) -> None:
     ids = saved(store)
     where = Filter(sources=(Source.EXTERNAL, Source.USER))
-    assert {one.id for one in store.list("anna", where)} == {
+    assert {memory.id for memory in store.list("anna", where)} == {
         ids[Source.EXTERNAL],
         ids[Source.USER],
     }
     where = Filter(sources=(Source.EXTERNAL, Source.USER), min_source=Source.TOOL)
-    assert [one.id for one in store.list("anna", where)] == [ids[Source.USER]]
+    assert [memory.id for memory in store.list("anna", where)] == [ids[Source.USER]]
 
 
 def test_exact_repeat_is_refused_and_changes_no_source(store: Store) -> None:
@@ -116,7 +119,7 @@ def replacing(content: str, source: Source, **more: Any) -> Remember:
 
 
 def live_sources(store: Store) -> list[str]:
-    return sorted(one.fields.source.value for one in store.list("anna", Filter()))
+    return sorted(memory.fields.source.value for memory in store.list("anna", Filter()))
 
 
 def hits(store: Store, text: str = "which port") -> list[Any]:
@@ -131,7 +134,7 @@ def test_less_trusted_text_supersedes_nothing_by_verdict_and_is_asked_about(
     answer = store.do(replacing(OTHER_PORT, source))
     assert (answer.saved, answer.superseded_ids) == (True, ())
     assert answer.guard.maybe_replaced_ids == (told,)
-    assert LinkType.UPDATES in {one.type for one in answer.links if one.target_id == told}
+    assert LinkType.UPDATES in {link.type for link in answer.links if link.target_id == told}
     assert store.one(told).status is Status.ACTIVE
 
 
@@ -146,8 +149,8 @@ def test_as_trusted_or_more_trusted_text_supersedes_by_verdict(
 def asked(store: Store, agent: str = "anna", **more: Any) -> list[tuple[str, str]]:
     """The questions whether a memory replaces another, as (newer, older)."""
     page = store.read(QuestionsQuery(agent, **more))
-    assert all(one.kind is QuestionKind.REPLACES for one in page.questions)
-    return [(one.b.id, one.a.id) for one in page.questions]
+    assert all(question.kind is QuestionKind.REPLACES for question in page.questions)
+    return [(question.b.id, question.a.id) for question in page.questions]
 
 
 def test_what_a_save_may_replace_is_an_open_question_until_it_is_answered(store: Store) -> None:
@@ -204,7 +207,7 @@ def test_questions_about_replacements_are_paged_the_newest_first(store: Store) -
     rest = replace(query, page_token=top.next_page_token)
     last = store.read(rest)
     read = (*top.questions, *last.questions)
-    assert [(one.b.id, one.a.id) for one in read] == pairs
+    assert [(item.b.id, item.a.id) for item in read] == pairs
 
 
 def test_merge_takes_the_question_about_a_replacement_along(store: Store) -> None:
@@ -257,7 +260,7 @@ def test_more_trusted_text_is_not_refused_by_what_only_says_the_same(store: Stor
     assert answer.saved
     assert answer.guard.question is not None
     assert answer.guard.question.memory_id == page
-    assert LinkType.LIKELY_SAME in {one.type for one in answer.links}
+    assert LinkType.LIKELY_SAME in {link.type for link in answer.links}
     less = store.do(remember(words.title(), vector=near(words, 2), source=Source.TOOL))
     assert not less.saved, "the other way round it is a repeat"
 
@@ -343,5 +346,5 @@ def test_state_of_a_plan_is_as_little_trusted_as_its_evidence(store: Store) -> N
         vector=vector_of("Staging has a database.").tobytes(),
     )
     store.do(TidyUpsert("anna", new))
-    made = [one for one in store.list("anna") if one.content.startswith("Staging has")]
-    assert [one.fields.source for one in made] == [Source.EXTERNAL]
+    made = [memory for memory in store.list("anna") if memory.content.startswith("Staging has")]
+    assert [memory.fields.source for memory in made] == [Source.EXTERNAL]

@@ -104,7 +104,7 @@ def test_calls_of_one_commit_have_stages_of_their_own(
     # However slow the machine is, all fit into one batch.
     monkeypatch.setattr(BatchTime, "suffices", lambda *_: True)
     store.save("first")
-    (collection,) = [one.ready() for one in store.engine._collections._openings.use_open()]
+    (collection,) = [opening.ready() for opening in store.engine._collections._openings.use_open()]
     standing, go_on = threading.Event(), threading.Event()
 
     def stand() -> None:
@@ -119,7 +119,7 @@ def test_calls_of_one_commit_have_stages_of_their_own(
     for stages, future in calls:
         future.result(wait_s())
         found.append(stages.close())
-    assert [[stage.name for stage in one] for one in found] == [["queue", "decide", "commit"]] * 3
+    assert [[stage.name for stage in item] for item in found] == [["queue", "decide", "commit"]] * 3
     commits = [stages[-1] for stages in found]
     assert [commit.operations_count for commit in commits] == [3, 3, 3]
     assert len({(commit.begun_s, commit.ended_s) for commit in commits}) == 1

@@ -76,7 +76,7 @@ class TestNamed:
     ) -> None:
         store.set(("guard.preset", preset))
         known, old = store.save(PORT, vector=BASE), store.save("Elsewhere")
-        before = {one: store.one(one) for one in (known, old)}
+        before = {wording: store.one(wording) for wording in (known, old)}
         revision, count = store.revision, len(store.list())
         command = in_place_of(text, old, **({"vector": BASE} | more))
         would = store.check(command)
@@ -91,11 +91,11 @@ class TestNamed:
         now = store.one(known)
         assert told(replace(now, links=())) == told(replace(before[known], links=()))
         assert (old, LinkType.UPDATES, 1.0) in {
-            (one.target_id, one.type, one.confidence) for one in now.links
+            (link.target_id, link.type, link.confidence) for link in now.links
         }
         store.do(undo(revision + 1))
-        assert {one: told(store.one(one)) for one in before} == {
-            one: told(memory) for one, memory in before.items()
+        assert {wording: told(store.one(wording)) for wording in before} == {
+            key: told(memory) for key, memory in before.items()
         }
         store.do(undo(revision + 2))
         assert standing(store, old) == (Status.SUPERSEDED, known)
@@ -107,10 +107,10 @@ class TestNamed:
         changes = store.read(ChangesQuery("carl", revision, None))
         (change,) = changes.changes
         assert (change.operation.kind, change.operation.agent_id) == ("Remember", "ben")
-        assert [(one.type, one.memory_id) for one in change.memories] == [
+        assert [(memory.type, memory.memory_id) for memory in change.memories] == [
             (ChangeType.SUPERSEDED, old)
         ]
-        assert [one.source_id for one in change.links] in ([known], [old])
+        assert [link.source_id for link in change.links] in ([known], [old])
         found = store.read(HistoryQuery("anna", old, 10, ""))
         assert found.versions[0].operation.revision == revision + 1
         assert found.versions[0].memory.status is Status.SUPERSEDED
@@ -282,7 +282,7 @@ class TestUncertain:
     ) -> None:
         known, answer = self.said(store, memory, text)
         assert (answer.superseded_ids, answer.guard.maybe_replaced_ids) == ((), (known,))
-        links = [(one.target_id, one.type) for one in answer.links]
+        links = [(link.target_id, link.type) for link in answer.links]
         assert links == [(known, LinkType.UPDATES), (known, LinkType.MAY_REPLACE)]
         assert store.one(known).status is Status.ACTIVE
 
@@ -352,11 +352,11 @@ class TestSameOldValue:
         answer = store.do(command)
         assert set(answer.superseded_ids) == set(ids)
         assert store.revision == revision + 1
-        assert {(one.target_id, one.type) for one in answer.links} == {
-            (one, LinkType.UPDATES) for one in ids
+        assert {(link.target_id, link.type) for link in answer.links} == {
+            (memory_id, LinkType.UPDATES) for memory_id in ids
         }
         store.do(undo(store.revision))
-        assert {store.one(one).status for one in ids} == {Status.ACTIVE}
+        assert {store.one(memory_id).status for memory_id in ids} == {Status.ACTIVE}
 
     @pytest.mark.parametrize(
         "other",
@@ -475,7 +475,7 @@ class TestTogether:
         old = store.save("Elsewhere")
         requests = [("a", [remember(PORT)]), ("b", [in_place_of(PORT, old, agent="ben")])]
         first, second = (
-            one.result(wait_s()) for one in store.engine.apply_all(store.collection, requests)
+            future.result(wait_s()) for future in store.engine.apply_all(store.collection, requests)
         )
         known = first.results[0].memory_id
         assert second.results[0].memory_id == known
@@ -488,9 +488,9 @@ class TestTogether:
         requests = [(f"op {number}", [in_place_of(PORT, old)]) for number in range(16)]
         futures = store.engine.apply_all(store.collection, requests)
         errors_, answers = [], []
-        for one in futures:
-            error = one.exception(wait_s())
-            (answers if error is None else errors_).append(error or one.result())
+        for future in futures:
+            error = future.exception(wait_s())
+            (answers if error is None else errors_).append(error or future.result())
         assert len(answers) == 1
         assert answers[0].results[0].superseded_ids == (old,)
         assert {error.reason for error in errors_} == {"NOT_ACTIVE"}

@@ -284,7 +284,11 @@ def test_only_what_is_asked_for_is_done(store: Store) -> None:
     ids = [store.save(f"text {number}") for number in range(3)]
     answer = applied(store, *map(close, ids), only=(2, 0))
     assert answer.results[0].closed == ((0, ids[0]), (2, ids[2]))
-    assert [one.status for one in store.list()] == [Status.CLOSED, Status.ACTIVE, Status.CLOSED]
+    assert [memory.status for memory in store.list()] == [
+        Status.CLOSED,
+        Status.ACTIVE,
+        Status.CLOSED,
+    ]
 
 
 def test_a_text_may_repeat_what_the_plan_closes_and_nothing_else(store: Store) -> None:
@@ -419,8 +423,8 @@ def test_what_is_protected_is_not_closed(store: Store, fields: dict[str, Any]) -
 
 def test_logs_are_not_touched(store: Store) -> None:
     event = store.save("It was.", kind=Kind.EVENT, state_kind=StateKind.NONE)
-    for one in (close(event), upsert("It was not.", event)):
-        assert refused(store, errors.Precondition, one).reason == "APPEND_ONLY"
+    for item in (close(event), upsert("It was not.", event)):
+        assert refused(store, errors.Precondition, item).reason == "APPEND_ONLY"
 
 
 def test_kinds_and_ops_must_fit_the_state(store: Store) -> None:
@@ -430,8 +434,8 @@ def test_kinds_and_ops_must_fit_the_state(store: Store) -> None:
         close(fact, kind="summary"),
         {"op": "mark_done", "state_id": fact},
     )
-    for one in wrong:
-        assert refused(store, errors.InvalidArgument, one).reason == "BAD_PLAN"
+    for pair in wrong:
+        assert refused(store, errors.InvalidArgument, pair).reason == "BAD_PLAN"
     for second in (fact, "ext:x"):
         error = refused(store, errors.InvalidArgument, upsert("Changed.", fact), close(second))
         assert error.reason == "BAD_PLAN"
@@ -448,7 +452,7 @@ def test_more_than_the_blast_radius_is_not_closed(store: Store) -> None:
     assert refused(store, errors.Quota, close(ids[2])).reason == "BLAST_RADIUS"
     store.clock.advance(25 * HOUR_US)
     applied(store, close(ids[2]))
-    assert [one.id for one in store.list(where=Filter())] == ids[3:]
+    assert [memory.id for memory in store.list(where=Filter())] == ids[3:]
 
 
 def test_of_two_plans_at_once_one_is_done_and_the_other_does_nothing(store: Store) -> None:
@@ -492,7 +496,7 @@ def test_numbers_of_document_004_are_external_ids(store: Store) -> None:
     close = {"op": "close", "state_id": 7, "reason": "old"}
     answer = store.apply(*commands(new | {"evidence_event_ids": [7]}, close))
     assert store.one(saved).status is Status.CLOSED
-    (memory,) = [one for one in store.list() if one.content == "The valve is shut."]
+    (memory,) = [other for other in store.list() if other.content == "The valve is shut."]
     assert memory.fields.evidence_ids == ("ext:7",)
     assert answer.revision == store.revision
     with pytest.raises(errors.NotFound, match="ext:8"):

@@ -78,7 +78,7 @@ def test_of_exact_doubles_the_surest_then_the_newest_stays(store: Store) -> None
         store.save("The door is shut.", force=True, confidence=0.5),
     )
     answer = tidied(store)
-    assert [(one.kept_id, one.closed_ids) for one in answer.clusters] == [
+    assert [(doubles.kept_id, doubles.closed_ids) for doubles in answer.clusters] == [
         (sure[1], (sure[0], last)),
         (new, (old,)),
     ]
@@ -166,9 +166,9 @@ def test_private_memories_are_only_their_agents(store: Store) -> None:
     own = twice(store, "A secret.", 2, private=True)
     theirs = [store.save("A secret.", agent="bert", private=True, force=True) for _ in range(2)]
     public = twice(store, "A secret.", 2)
-    assert {one.closed_ids for one in tidied(store).clusters} == {(own[0],), (public[0],)}
+    assert {doubles.closed_ids for doubles in tidied(store).clusters} == {(own[0],), (public[0],)}
     assert live(store, "bert") == [*sorted(theirs, key=live(store, "bert").index), public[1]]
-    assert [one.kept_id in theirs for one in tidied(store, "bert").clusters] == [True]
+    assert [doubles.kept_id in theirs for doubles in tidied(store, "bert").clusters] == [True]
 
 
 def test_a_run_of_the_daemon_itself_looks_at_public_memories_only(store: Store) -> None:
@@ -178,7 +178,7 @@ def test_a_run_of_the_daemon_itself_looks_at_public_memories_only(store: Store) 
     run = turn(store).run
     assert run is not None
     (result,) = run.result(wait_s()).results
-    assert [one.closed_ids for one in result.clusters] == [(public[0],)]
+    assert [cluster.closed_ids for cluster in result.clusters] == [(public[0],)]
     assert set(live(store, "")) == {*nobodys, public[1]}
     assert operations(store)[0].reason == "tidy after turn 1"
     assert operations(store)[0].agent_id == ""
@@ -193,7 +193,7 @@ def test_a_dry_run_changes_nothing_and_tells_the_same(store: Store) -> None:
     assert [(a.kept_id, a.closed_ids) for a in told.clusters] == [
         (b.kept_id, b.closed_ids) for b in done.clusters
     ]
-    assert all(not one.cluster_id for one in told.clusters)
+    assert all(not doubles.cluster_id for doubles in told.clusters)
 
 
 def test_twice_is_once(store: Store) -> None:
@@ -226,8 +226,8 @@ def test_the_order_of_writing_does_not_count(tmp_path: Path, seed: int) -> None:
             store.save(text, force=True, confidence=confidence, private=private)
         tidied(store)
         left = {
-            (one.content, one.fields.private, one.fields.confidence)
-            for one in store.list(where=LIVE)
+            (memory.content, memory.fields.private, memory.fields.confidence)
+            for memory in store.list(where=LIVE)
         }
     best: dict[tuple[str, bool], float] = {}
     for text, confidence, private in said:
@@ -246,12 +246,12 @@ def test_a_run_closes_and_reads_no_more_than_it_may_and_the_next_goes_on(store: 
     closed = []
     for _ in range(12):
         answer = tidied(store)
-        count = sum(len(one.closed_ids) for one in answer.clusters)
+        count = sum(len(doubles.closed_ids) for doubles in answer.clusters)
         assert count <= 3
         assert sum(number for _, number in answer.read_counts) <= 4
         closed.append(count)
     assert sum(closed) == 10
-    assert sorted(one.content for one in store.list(where=LIVE)) == texts
+    assert sorted(memory.content for memory in store.list(where=LIVE)) == texts
 
 
 def test_the_place_where_a_run_ended_outlives_the_daemon(store: Store) -> None:
@@ -271,7 +271,7 @@ def test_protected_doubles_do_not_keep_a_run_from_going_on(store: Store) -> None
     store.set(("tidy.read_max", 2))
     twice(store, "Guarded.", 5, category="constraint")
     old, _ = twice(store, "Open.", 2)
-    closed = [one.closed_ids for _ in range(5) for one in tidied(store).clusters]
+    closed = [doubles.closed_ids for _ in range(5) for doubles in tidied(store).clusters]
     assert closed == [(old,)]
 
 
@@ -284,14 +284,16 @@ def test_a_run_closes_the_oldest_up_to_the_blast_radius_and_the_next_goes_on(
     told = preview(store)
     assert (told.over, told.more, told.allowed, told.today) == (False, True, 3, 0)
     # Both of the surer group are older than any of the other.
-    assert [one.closed_ids for one in told.clusters] == [(sure[1], sure[0]), (first[0],)]
+    assert [doubles.closed_ids for doubles in told.clusters] == [(sure[1], sure[0]), (first[0],)]
     done = tidied(store)
-    assert [one.closed_ids for one in done.clusters] == [one.closed_ids for one in told.clusters]
+    assert [doubles.closed_ids for doubles in done.clusters] == [
+        doubles.closed_ids for doubles in told.clusters
+    ]
     assert (done.over, done.more, done.closed_counts) == (False, True, ((StateKind.FACT, 3),))
     # Of one day no more may go: what there is is told, and nothing is changed.
     told = preview(store)
     assert (told.over, told.today) == (True, 3)
-    assert [one.closed_ids for one in told.clusters] == [(first[1],)]
+    assert [doubles.closed_ids for doubles in told.clusters] == [(first[1],)]
     before, revision = store.list(), store.revision
     with pytest.raises(errors.Quota) as caught:
         tidied(store)
@@ -301,7 +303,7 @@ def test_a_run_closes_the_oldest_up_to_the_blast_radius_and_the_next_goes_on(
     assert (store.list(), store.revision, kept_state(store).runs) == (before, revision, 1)
     store.clock.advance(DAY_US + HOUR_US)
     done = tidied(store)
-    assert [one.closed_ids for one in done.clusters] == [(first[1],)]
+    assert [doubles.closed_ids for doubles in done.clusters] == [(first[1],)]
     assert not done.more
     assert live(store) == [sure[2], first[2]]
 
@@ -315,7 +317,10 @@ def test_a_smaller_limit_takes_the_oldest(store: Store, by: str) -> None:
         store.set(("tidy.closes_max", 3))
     command = Tidy("anna", limit=3 if by == "limit" else 0)
     done = store.do(command)
-    assert {one for each in done.clusters for one in each.closed_ids} == {*old[:2], young[0]}
+    assert {memory_id for each in done.clusters for memory_id in each.closed_ids} == {
+        *old[:2],
+        young[0],
+    }
     assert done.more
     assert store.do(replace(command, limit=0)).clusters[0].closed_ids == (young[1],)
 
@@ -331,7 +336,12 @@ def test_a_limit_out_of_range_is_refused(store: Store) -> None:
 def test_of_more_than_one_run_reads_the_oldest_are_read(store: Store) -> None:
     store.set(("tidy.read_max", 4))
     groups = [twice(store, f"Group {number}.", 2) for number in range(6)]
-    closed = [one for _ in range(3) for each in tidied(store).clusters for one in each.closed_ids]
+    closed = [
+        memory_id
+        for _ in range(3)
+        for each in tidied(store).clusters
+        for memory_id in each.closed_ids
+    ]
     assert set(closed) == {old for old, _ in groups}
     assert closed.index(groups[0][0]) < 2
 
@@ -481,10 +491,10 @@ def test_two_agents_at_once_begin_one_run(store: Store) -> None:
     asked: list[Future[TurnRecorded]] = [
         store.engine.record_turn(store.collection, "", agent) for _ in range(10) for agent in "ab"
     ]
-    answers = [one.result(wait_s()) for one in asked]
-    assert sorted(one.counted.turn for one in answers) == list(range(1, 21))
-    assert sum(one.counted.began for one in answers) == 1
-    runs = [one.run for one in answers if one.run is not None]
+    answers = [future.result(wait_s()) for future in asked]
+    assert sorted(answer.counted.turn for answer in answers) == list(range(1, 21))
+    assert sum(answer.counted.began for answer in answers) == 1
+    runs = [answer.run for answer in answers if answer.run is not None]
     assert len(runs) == 1
     runs[0].result(wait_s())
     assert kept_state(store).runs == 1
@@ -526,7 +536,7 @@ def test_turns_close_as_many_as_may_go_until_none_is_left(store: Store) -> None:
         if run is None:
             continue
         result = run.result(wait_s()).results[0]
-        taken.append((number, sum(len(one.closed_ids) for one in result.clusters)))
+        taken.append((number, sum(len(cluster.closed_ids) for cluster in result.clusters)))
         assert result.over is (number == 30)
         if number != 20:
             store.clock.advance(DAY_US + HOUR_US)
@@ -590,13 +600,13 @@ def test_730_cycles_keep_what_is_protected_and_what_is_unique(tmp_path: Path) ->
                 }
                 saves.append(remember(f"text {draw.randrange(60)}", force=True, **fields))
             # A cycle after each, all in one commit.
-            answer = store.apply(*[each for one in saves for each in (one, Tidy("anna"))])
-            for one, result in zip(saves, answer.results[::2], strict=True):
-                kind, payload = one.fields.state_kind, str(one.fields.payload)
-                said.add((one.content, kind, payload))
-                if one.fields.category or kind is StateKind.LONG_MOOD:
+            answer = store.apply(*[each for command in saves for each in (command, Tidy("anna"))])
+            for command, result in zip(saves, answer.results[::2], strict=True):
+                kind, payload = command.fields.state_kind, str(command.fields.payload)
+                said.add((command.content, kind, payload))
+                if command.fields.category or kind is StateKind.LONG_MOOD:
                     guarded.append(result.memory_id)
-            runs += sum(bool(one.clusters) for one in answer.results[1::2])
+            runs += sum(bool(result.clusters) for result in answer.results[1::2])
         _unique_and_guarded_are_there(store, said, guarded)
         assert len(store.list()) == 730, "none is deleted"
         assert kept_state(store).runs == runs
@@ -607,9 +617,10 @@ def _unique_and_guarded_are_there(
     store: Store, said: set[tuple[str, StateKind, str]], guarded: list[str]
 ) -> None:
     found: list[Memory] = store.list(where=LIVE)
-    assert set(guarded) <= {one.id for one in found}
+    assert set(guarded) <= {memory.id for memory in found}
     assert said == {
-        (one.content, one.fields.state_kind, str({"n": one.fields.payload["n"]})) for one in found
+        (memory.content, memory.fields.state_kind, str({"n": memory.fields.payload["n"]}))
+        for memory in found
     }
 
 
@@ -636,4 +647,6 @@ def test_doubles_of_one_batch_are_seen(store: Store) -> None:
         remember("Batch.", force=True), remember("Batch.", force=True), Tidy("anna")
     )
     (cluster,) = answer.results[2].clusters
-    assert {cluster.kept_id, *cluster.closed_ids} == {one.memory_id for one in answer.results[:2]}
+    assert {cluster.kept_id, *cluster.closed_ids} == {
+        result.memory_id for result in answer.results[:2]
+    }

@@ -82,7 +82,7 @@ def filled(store: Store, **more: Any) -> dict[str, str]:
 
 
 def of_kind(data: bytes, kind: str) -> list[dict[str, Any]]:
-    return [one for one in objects(data) if one["record"] == kind]
+    return [entry for entry in objects(data) if entry["record"] == kind]
 
 
 def bad(caught: pytest.ExceptionInfo[errors.BadImport]) -> tuple[int, str]:
@@ -100,7 +100,7 @@ def test_export_holds_every_status_with_links_episodes_and_dismissals(store: Sto
     assert (head["format"], head["version"], head["revision"]) == ("totonoe", 1, store.revision)
     assert head["memory_count"] == 6
     assert end["counts"] == {"memory": 6, "link": 1, "episode": 1, "dismissal": 1}
-    memories = {one["id"]: one for one in of_kind(data, "memory")}
+    memories = {entry["id"]: entry for entry in of_kind(data, "memory")}
     assert list(memories) == list(ids.values())
     assert memories[ids["pipe"]]["status"] == "superseded"
     assert memories[ids["pipe"]]["superseded_by"] == ids["tank"]
@@ -126,7 +126,7 @@ def test_export_shows_what_the_caller_may_see(store: Store) -> None:
 def test_export_of_some_statuses_names_no_other(store: Store) -> None:
     ids = filled(store)
     data = exported(store, statuses=(Status.ACTIVE,))
-    assert {one.get("status", "active") for one in of_kind(data, "memory")} == {"active"}
+    assert {entry.get("status", "active") for entry in of_kind(data, "memory")} == {"active"}
     assert ids["valve"].encode() not in data
     assert of_kind(data, "dismissal") == []
 
@@ -234,8 +234,8 @@ def test_export_leaves_out_what_is_damaged_and_counts_it(tmp_path: Path) -> None
     assert export.read().result(wait_s()).data == b""
     export.leave()
     store.close()
-    found = {one["id"] for one in of_kind(data, "memory")}
-    assert found == {one["id"] for one in of_kind(before, "memory")} - {ids["tank"]}
+    found = {entry["id"] for entry in of_kind(data, "memory")}
+    assert found == {entry["id"] for entry in of_kind(before, "memory")} - {ids["tank"]}
     assert b"other" not in data
     counts = {"memory": 5, "link": 0, "episode": 0, "dismissal": 0}
     assert of_kind(data, "end")[0]["counts"] == counts
@@ -254,8 +254,8 @@ def test_exports_at_once_are_bounded_and_given_back(store: Store) -> None:
     with pytest.raises(errors.Quota):
         export()
     assert collection_of(store).transfers.busy()
-    for one in running:
-        one.leave()
+    for item in running:
+        item.leave()
     assert not collection_of(store).transfers.busy()
 
 
@@ -275,7 +275,7 @@ def test_import_as_is_makes_the_same_again(store: Store, other: Store) -> None:
     other.reopen()
     assert records(exported(other, include_vectors=True)) == records(data)
     # Links hold in both directions.
-    assert [one.target_id for one in other.one(ids["log"]).links] == [ids["pump"]]
+    assert [link.target_id for link in other.one(ids["log"]).links] == [ids["pump"]]
 
 
 @pytest.mark.parametrize("as_is", [False, True])
@@ -372,13 +372,13 @@ def test_import_as_is_can_be_undone_and_redone(store: Store, other: Store) -> No
     imported(other, data, "once", as_is=True)
     undone = other.do(undo("once/1"))
     assert undone.undone
-    assert {one.status for one in other.list()} == {Status.FORGOTTEN}
+    assert {memory.status for memory in other.list()} == {Status.FORGOTTEN}
     assert of_kind(exported(other), "link") == of_kind(exported(other), "episode") == []
     other.do(undo(2))
     assert other.one(ids["pump"]).status is Status.ACTIVE
     assert other.one(ids["pipe"]).superseded_by == ids["tank"]
     page = other.read(OperationsQuery("anna", OperationFilter(), 10, ""))
-    assert [one.kind for one in page.operations] == ["Undo", "Undo", "Import"]
+    assert [operation.kind for operation in page.operations] == ["Undo", "Undo", "Import"]
 
 
 def test_import_as_is_is_found_by_recall_and_refuses_repetitions(
@@ -461,14 +461,14 @@ def test_import_through_the_guard_saves_what_is_live_and_new(store: Store, other
     assert (told.left_out_count, told.operation_count) == (5, 4)
     (item,) = items
     assert (item.line, item.duplicate_of, item.method, item.error) == (2, held, "exact", None)
-    texts = {one.content: one for one in other.list()}
+    texts = {memory.content: memory for memory in other.list()}
     assert set(texts) == {
         "The pump is here.",
         "The tank is here.",
         "The key is under the mat.",
         "It rained.",
     }
-    source = {one.content: one for one in store.list()}
+    source = {memory.content: memory for memory in store.list()}
     for text in ("The tank is here.", "It rained."):
         assert texts[text].created_us == source[text].created_us
         assert texts[text].id != source[text].id
@@ -513,7 +513,7 @@ def test_import_tells_no_memory_that_the_caller_may_not_see(store: Store, other:
     data = exported(store, agent="ben", include_vectors=True)
     told, items = imported(other, data, agent="ben")
     assert dict(told.refused_counts) == {"exact": 1}
-    assert [one.duplicate_of for one in items] == [""]
+    assert [item.duplicate_of for item in items] == [""]
     assert hidden not in repr(told)
 
 
@@ -521,9 +521,9 @@ def test_import_reports_are_bounded_and_counts_go_on(
     store: Store, other: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     filled(store)
-    for one in store.list():
-        if one.status is Status.ACTIVE:
-            other.save(one.content, force=True)
+    for memory in store.list():
+        if memory.status is Status.ACTIVE:
+            other.save(memory.content, force=True)
     monkeypatch.setattr(limits, "IMPORT_REPORTED_MAX", 2)
     told, items = imported(other, exported(store, include_vectors=True))
     assert sum(told.refused_counts.values()) == 3

@@ -148,7 +148,9 @@ class Stopped:
     def __init__(self, store: Store) -> None:
         self._go_on = threading.Event()
         begun = threading.Event()
-        (collection,) = [one.ready() for one in store.engine._collections._openings.use_open()]
+        (collection,) = [
+            opening.ready() for opening in store.engine._collections._openings.use_open()
+        ]
 
         def stand() -> None:
             begun.set()

@@ -78,7 +78,7 @@ class TestChanged:
         store.do(forget(saved))
         done = store.revision
         store.do(undo(done))
-        kinds = [(one.kind, one.target_id) for one in refused(store, done)]
+        kinds = [(conflict.kind, conflict.target_id) for conflict in refused(store, done)]
         already = ConflictKind.UNDONE_ALREADY
         assert sorted(kinds) == [(already, ""), (already, other)]
 
@@ -144,9 +144,9 @@ class TestChanged:
         store.apply(update(saved, tags=("x",)), update(other, tags=("x",)), link(saved, other))
         changed = store.revision
         store.do(Purge("anna", (saved,)))
-        kinds = {(one.kind, one.memory_id) for one in refused(store, changed)}
+        kinds = {(conflict.kind, conflict.memory_id) for conflict in refused(store, changed)}
         assert (ConflictKind.PURGED, saved) in kinds
-        assert [one.id for one in store.do(undo(changed, partial=True)).memories] == [other]
+        assert [memory.id for memory in store.do(undo(changed, partial=True)).memories] == [other]
         error = store.refused(undo(changed + 1), errors.Precondition)
         assert error.reason == "NOT_UNDOABLE"
 
@@ -162,7 +162,7 @@ class TestLinks:
         kinds = {conflict.kind for conflict in refused(store, gone)}
         assert kinds == {ConflictKind.DUPLICATE, ConflictKind.LINK_END_GONE}
         # Not told that force would do, which it would not.
-        assert [one.kind for one in refused(store, gone, force=True)] == [
+        assert [conflict.kind for conflict in refused(store, gone, force=True)] == [
             ConflictKind.LINK_END_GONE
         ]
 
@@ -270,7 +270,7 @@ class TestGuard:
         assert conflict.duplicate.memory_id == other
         assert previewed(store, gone) == answer
         assert store.do(undo(gone, force=True)).undone
-        assert {store.one(one).status for one in (saved, other)} == {Status.ACTIVE}
+        assert {store.one(text).status for text in (saved, other)} == {Status.ACTIVE}
 
     def test_only_duplicates_are_no_error_and_their_links_no_conflict_of_their_own(
         self, store: Store
@@ -281,9 +281,9 @@ class TestGuard:
         gone = store.revision
         store.save("the sea is deep")
         answer = store.do(undo(gone))
-        assert [one.kind for one in answer.conflicts] == [ConflictKind.DUPLICATE]
+        assert [conflict.kind for conflict in answer.conflicts] == [ConflictKind.DUPLICATE]
         partial = store.do(undo(gone, partial=True))
-        assert ([one.id for one in partial.memories], partial.link_count) == ([friend], 0)
+        assert ([memory.id for memory in partial.memories], partial.link_count) == ([friend], 0)
 
     def test_text_of_an_update_comes_back_only_if_nobody_else_says_it(self, store: Store) -> None:
         saved = store.save("the sea is deep")
@@ -335,7 +335,7 @@ class TestGuard:
             assert not judge.pairs
             answer = store.do(undo(gone))
             assert not answer.undone
-            assert [one.memory_id for one in answer.conflicts] == [first, second]
+            assert [conflict.memory_id for conflict in answer.conflicts] == [first, second]
             assert {pair.one for pair in judge.pairs} | {pair.other for pair in judge.pairs} >= {
                 *texts
             }
@@ -350,7 +350,9 @@ class TestGuard:
         assert previewed(store, target).undone
         # Above the limit it takes force, as before.
         monkeypatch.setattr(limits, "UNDO_BESIDE_MAX", 1)
-        assert [one.kind for one in previewed(store, target).conflicts] == [ConflictKind.DUPLICATE]
+        assert [found_conflict.kind for found_conflict in previewed(store, target).conflicts] == [
+            ConflictKind.DUPLICATE
+        ]
         monkeypatch.undo()
         # What was changed since may have been meant to take its place.
         store.do(update(doubles[1], importance=5))
@@ -428,13 +430,13 @@ class TestLastCopy:
         saved = store.revision
         other = take_place(store, kept)
         taken = store.revision
-        gone = [one for one in store.list() if one.status is not Status.ACTIVE]
-        assert other in [one.id for one in gone]
+        gone = [memory for memory in store.list() if memory.status is not Status.ACTIVE]
+        assert other in [memory.id for memory in gone]
         for more in ({}, {"force": True}):
             (conflict,) = refused(store, saved, **more)
             assert conflict.kind in (ConflictKind.LAST_COPY, ConflictKind.CHANGED)
             assert (conflict.memory_id, conflict.revision) == (kept, taken)
-            assert conflict.target_id in ("", *(one.id for one in gone))
+            assert conflict.target_id in ("", *(memory.id for memory in gone))
         answer = store.do(undo(saved, partial=True))
         assert (answer.undone, answer.conflicts) == (False, (conflict,))
         store.do(undo(taken))
@@ -508,7 +510,7 @@ class TestLastCopy:
         assert refused(store, replaced) == conflicts
         assert not store.do(undo(replaced, partial=True)).undone
         assert store.one(new).status is Status.ACTIVE
-        assert [one.target_id for one in store.one(new).links] == [old]
+        assert [link.target_id for link in store.one(new).links] == [old]
 
     def test_place_of_a_hidden_memory_is_not_told(self, store: Store) -> None:
         kept = store.save(DEEP)
@@ -553,7 +555,7 @@ class TestPrivacy:
         store.do(forget(known, agent="bob"))
         answer = store.do(undo(store.revision, agent="bob"))
         assert (answer.link_count, answer.operation.link_count) == (1, 1)
-        assert [one.target_id for one in answer.memories[0].links] == [third]
+        assert [other.target_id for other in answer.memories[0].links] == [third]
         assert contents(store) == before
 
     def test_conflict_at_a_hidden_end_is_not_told(self, store: Store) -> None:
@@ -570,7 +572,7 @@ class TestPrivacy:
         secret, known = store.save("a secret", private=True), store.save("known to all")
         store.do(forget(secret, known))
         answer = store.do(undo(store.revision, agent="bob"))
-        assert [one.id for one in answer.memories] == [known]
+        assert [memory.id for memory in answer.memories] == [known]
         assert answer.operation.memory_ids == (known,)
         assert store.one(secret).status is Status.FORGOTTEN
 

@@ -153,7 +153,7 @@ class TestStack:
     def is_as(store: Store, then: dict[str, Any]) -> None:
         now = contents(store)
         later = now["memories"].keys() - then["memories"].keys()
-        assert {now["memories"].pop(one).status for one in later} <= {Status.FORGOTTEN}
+        assert {now["memories"].pop(item).status for item in later} <= {Status.FORGOTTEN}
         assert now == then
 
     def test_any_undo_of_the_same_says_what_to_undo_next(self, store: Store) -> None:
@@ -209,7 +209,9 @@ class TestOthers:
             store.apply(command, update(other, agent=agent, tags=(str(at),)))
         for revision in range(first + 5, first - 1, -1):
             for older in range(first, revision):
-                assert {one.kind for one in conflicts(store, older)} == {ConflictKind.CHANGED}
+                assert {conflict.kind for conflict in conflicts(store, older)} == {
+                    ConflictKind.CHANGED
+                }
             store.do(undo(revision, agent=("ben", "anna")[revision % 2]))
         assert contents(store) == before
 
@@ -238,7 +240,7 @@ class TestOthers:
         store.do(forget(secret, known))
         gone = store.revision
         store.do(undo(gone, agent="ben"))
-        assert [one.id for one in store.do(undo(gone)).memories] == [secret]
+        assert [memory.id for memory in store.do(undo(gone)).memories] == [secret]
         assert contents(store) == before
 
     def test_undo_beside_other_commands_is_a_change_like_any(self, store: Store) -> None:
@@ -352,7 +354,7 @@ def test_key_that_two_held_before_keeps_none_from_coming_back(store: Store) -> N
     assert store.one(secret).status is Status.ACTIVE
     store.do(forget(public, agent="ben"))
     assert store.do(undo(store.revision)).undone
-    assert {store.one(one).status for one in (secret, public)} == {Status.ACTIVE}
+    assert {store.one(text).status for text in (secret, public)} == {Status.ACTIVE}
 
 
 def test_double_that_was_changed_and_is_as_before_stood_beside(store: Store) -> None:
@@ -360,7 +362,7 @@ def test_double_that_was_changed_and_is_as_before_stood_beside(store: Store) -> 
     store.do(forget(saved))
     gone = store.revision
     store.do(update(other, importance=5))
-    assert [one.kind for one in conflicts(store, gone)] == [ConflictKind.DUPLICATE]
+    assert [conflict.kind for conflict in conflicts(store, gone)] == [ConflictKind.DUPLICATE]
     store.do(undo(store.revision))
     assert store.do(undo(gone)).undone
 
@@ -383,7 +385,7 @@ def test_over_the_limit_of_what_is_read_it_says_changed(
     assert conflicts(store, changed) == (expected,)
     for revision in range(changed + 4, changed + 1, -1):
         store.do(undo(revision))
-    assert [one.kind for one in conflicts(store, changed)] == [ConflictKind.CHANGED]
+    assert [conflict.kind for conflict in conflicts(store, changed)] == [ConflictKind.CHANGED]
 
 
 def test_undos_of_undos_over_the_limit_are_a_conflict(

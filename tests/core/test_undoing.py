@@ -202,16 +202,16 @@ class TestEveryKind:
         assert store.do(undo(revision + 3)).undone, "after opening again"
         assert contents(store) == after
         stats = store.stats()
-        live = [one for one in after["memories"].values() if one.status is Status.ACTIVE]
+        live = [memory for memory in after["memories"].values() if memory.status is Status.ACTIVE]
         assert stats.active_count == len(live)
 
     @staticmethod
     def same_but_for_forgotten(now: Any, before: Any, made: set[str]) -> None:
-        rows = {now["memories"][one].row for one in made}
-        for one in made:
-            assert now["memories"][one].status is Status.FORGOTTEN
+        rows = {now["memories"][text].row for text in made}
+        for text in made:
+            assert now["memories"][text].status is Status.FORGOTTEN
         assert not [key for key in now["links"] if rows & set(key[:2])]
-        kept = {key: one for key, one in now["memories"].items() if key not in made}
+        kept = {key: memory for key, memory in now["memories"].items() if key not in made}
         assert now | {"memories": kept} == before
 
     def test_preview_says_what_an_undo_does_and_changes_nothing(self, store: Store) -> None:
@@ -224,11 +224,11 @@ class TestEveryKind:
         assert preview.undone
         assert not preview.conflicts
         stamps = {"revision": 0, "updated_us": 0}
-        assert [replace(one, **stamps, links=()) for one in preview.memories] == [
-            replace(one, **stamps, links=()) for one in done.memories
+        assert [replace(memory, **stamps, links=()) for memory in preview.memories] == [
+            replace(memory, **stamps, links=()) for memory in done.memories
         ]
-        assert [set(one.links) for one in preview.memories] == [
-            set(one.links) for one in done.memories
+        assert [set(memory.links) for memory in preview.memories] == [
+            set(memory.links) for memory in done.memories
         ]
         assert (preview.link_count, preview.episode_ids) == (done.link_count, done.episode_ids)
         assert preview.collection is not None
@@ -255,10 +255,10 @@ class TestAnswer:
         assert told.memory_ids == (world.a, world.b)
         assert (told.link_count, told.undoes, told.settings) == (5, 0, False)
         assert result.memories == tuple(
-            replace(store.one(one), vector=b"") for one in (world.a, world.b)
+            replace(store.one(text), vector=b"") for text in (world.a, world.b)
         )
         assert (result.link_count, result.episode_ids, result.collection) == (5, (), None)
-        assert {one.target_id for one in result.memories[0].links} == {world.b, world.c}
+        assert {link.target_id for link in result.memories[0].links} == {world.b, world.c}
 
     def test_same_operation_id_gives_the_first_answer_again(self, store: Store) -> None:
         saved = store.save("text")
@@ -292,7 +292,7 @@ class TestWhatGoes:
         assert store.one(other).links == ()
         assert store.one(saved).status is Status.FORGOTTEN
         store.do(undo(store.revision))
-        assert [one.target_id for one in store.one(other).links] == [saved]
+        assert [item.target_id for item in store.one(other).links] == [saved]
 
     def test_memory_that_is_forgotten_again_loses_the_links_that_it_got_since(
         self, store: Store
@@ -332,7 +332,7 @@ class TestWhatTookItsPlace:
         store.do(Merge("anna", keep, (told,)))
         assert store.one(secret).superseded_by == keep
         answer = store.do(undo(store.revision, agent="bob"))
-        assert {one.id for one in answer.memories} == {keep, told}
+        assert {memory.id for memory in answer.memories} == {keep, told}
         assert contents(store) == before
 
 

@@ -31,7 +31,7 @@ def pieces(*keys: str, **every) -> tuple[Piece, ...]:
 
 def found(own: tuple[Piece, ...], other: tuple[Piece, ...]) -> set[Finding]:
     readings = Reading("xx", own), Reading("xx", other)
-    return {one.finding for one in differences(*readings, align(own, other))}
+    return {line.finding for line in differences(*readings, align(own, other))}
 
 
 class TestAlignment:
@@ -145,7 +145,7 @@ class TestWhatItIsAbout:
     def test_another_subject_is_another_fact(self, own: str, other: str, verdict: Verdict) -> None:
         judged = compare(own, other, 0.95, WEIGHTS).judgement
         assert judged.verdict is verdict
-        subject = Finding.SUBJECT in {one.finding for one in judged.evidence}
+        subject = Finding.SUBJECT in {line.finding for line in judged.evidence}
         assert subject is (verdict is Verdict.RELATED)
 
     def test_denial_of_a_topic_is_a_contradiction(self) -> None:
@@ -179,7 +179,7 @@ class TestWhatItIsAbout:
 def test_steps_in_another_order_are_no_duplicate(own: str, other: str) -> None:
     judged = compare(own, other, 0.98, WEIGHTS).judgement
     assert judged.verdict is Verdict.RELATED
-    assert Finding.ORDER in {one.finding for one in judged.evidence}
+    assert Finding.ORDER in {line.finding for line in judged.evidence}
 
 
 @pytest.mark.parametrize(
@@ -252,7 +252,7 @@ class TestMarks:
     ) -> None:
         found = compare(own, other, 0.95, WEIGHTS).judgement
         assert found.verdict is not Verdict.DUPLICATE
-        assert Finding.SYMBOL in {one.finding for one in found.evidence}
+        assert Finding.SYMBOL in {line.finding for line in found.evidence}
 
     def test_emoji_of_both_texts_is_decoration(self) -> None:
         found = compare("The deploy is done 🎉", "🎉 The deploy is done!", 0.95, WEIGHTS).judgement
@@ -338,10 +338,10 @@ def test_verdict_asked_the_other_way_round_is_the_same_mirrored(own, other, cosi
     mirrored = MIRRORED_VERDICTS.get(here.verdict, here.verdict)
     assert (mirrored, here.same_probability) == (there.verdict, there.same_probability)
     assert [
-        (MIRRORED.get(one.finding, one.finding), one.other, one.own) for one in here.evidence
-    ] == [(one.finding, one.own, one.other) for one in there.evidence]
-    for one in here.evidence:
-        assert own[slice(*one.own)].strip().startswith(one.own_text[:20].rstrip("…"))
+        (MIRRORED.get(line.finding, line.finding), line.other, line.own) for line in here.evidence
+    ] == [(line.finding, line.own, line.other) for line in there.evidence]
+    for line in here.evidence:
+        assert own[slice(*line.own)].strip().startswith(line.own_text[:20].rstrip("…"))
 
 
 @settings(deadline=None, max_examples=60)

@@ -31,7 +31,7 @@ def weigh(own: str, other: str, opinion: Opinion | None = None) -> Judgement:
 
 
 def weights(judgement: Judgement) -> dict[Finding, float | None]:
-    return {one.finding: one.weight for one in judgement.evidence}
+    return {line.finding: line.weight for line in judgement.evidence}
 
 
 def probability(own: str, other: str) -> float:
@@ -50,7 +50,7 @@ def test_one_finding_weighs_the_probability_less_the_one_without_it(
     own: str, other: str, without: str
 ) -> None:
     judgement = weigh(own, other)
-    (weight,) = (one.weight for one in judgement.evidence)
+    (weight,) = (line.weight for line in judgement.evidence)
     assert weight == judgement.same_probability - probability(without, other)
     assert weight < 0
 
@@ -65,7 +65,7 @@ def test_two_findings_weigh_in_the_mean_of_beside_each_other_and_alone() -> None
     assert found[Finding.TIME] == (with_all - another + alone - 1.0) / 2
     assert found[Finding.OPPOSITE] == (with_all - alone + another - 1.0) / 2
     # Together they are what makes the texts differ.
-    assert sum(one.weight or 0.0 for one in judgement.evidence) == pytest.approx(with_all - 1.0)
+    assert sum(line.weight or 0.0 for line in judgement.evidence) == pytest.approx(with_all - 1.0)
 
 
 def test_what_one_text_has_more_is_cut_out_of_it() -> None:
@@ -73,7 +73,7 @@ def test_what_one_text_has_more_is_cut_out_of_it() -> None:
     for own, other in ((more, less), (less, more)):
         judgement = weigh(own, other)
         none = probability("We meet on Monday  .", less)
-        total = sum(one.weight or 0.0 for one in judgement.evidence)
+        total = sum(line.weight or 0.0 for line in judgement.evidence)
         assert total == pytest.approx(judgement.same_probability - none)
         assert total < -0.2
 
@@ -102,7 +102,7 @@ def test_judge_weighs_what_it_moved_and_says_the_same_of_the_rest() -> None:
     name, *rest = judgement.evidence
     assert name.finding is Finding.JUDGE
     assert name.weight == judgement.same_probability - plain.judgement.same_probability > 0
-    (replaced,) = (one for one in rest if one.own_text == "scheme")
+    (replaced,) = (line for line in rest if line.own_text == "scheme")
     without = compared("Ana prefers a dark theme.", other)
     assert replaced.weight == judgement.same_probability - cascade.probability_with(
         without, opinion
@@ -128,14 +128,14 @@ def test_what_is_not_read_to_the_end_has_no_weight() -> None:
         read.append((here, there))
         return 0.25 if len(read) == 1 else None
 
-    found = [one.weight for one in weighed(own, other, judgement, reread).evidence]
+    found = [line.weight for line in weighed(own, other, judgement, reread).evidence]
     assert set(found) == {None} and len(read) > 1
 
 
 def test_texts_are_read_once() -> None:
     own, other = "The port is 5434.", "The port is 5433."
     stretch = (12, 16)
-    found = tuple(Evidence(one, stretch, stretch) for one in (Finding.NUMBER, Finding.REPLACED))
+    found = tuple(Evidence(text, stretch, stretch) for text in (Finding.NUMBER, Finding.REPLACED))
     read: list[tuple[str, str]] = []
 
     def reread(here: str, there: str) -> float:

@@ -71,7 +71,7 @@ def test_why_not_says_that_files_are_left_out(store: Store) -> None:
     query = RecallQuery("anna", TEXT, b"", touch=False)
     found = store.read(WhyNotQuery(file, query))
     assert found.outcome is Outcome.EXCLUDED
-    assert [(one.name, one.asked, one.held) for one in found.unmet] == [
+    assert [(condition.name, condition.asked, condition.held) for condition in found.unmet] == [
         ("categories", "any but file", "file")
     ]
 

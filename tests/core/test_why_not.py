@@ -94,7 +94,7 @@ def test_what_it_says_is_what_a_recall_does(filled: Store, seed: int) -> None:
     memories = [*filled.list("anna"), *filled.list("ben")]
     met = {memory.id for memory in filled.list("anna", asked.filter)}
     outcomes = set()
-    for memory in {one.id: one for one in memories}.values():
+    for memory in {other.id: other for other in memories}.values():
         told = ask(filled, memory.id, asked)
         outcomes.add(told.outcome)
         if memory.fields.private and memory.agent_id != "anna":
@@ -137,8 +137,8 @@ def test_ranks_are_exact_however_far_down(filled: Store) -> None:
     asked = query("pump", vector=towards, k=1, filter=Filter(agent_ids=("anna",)))
     met = filled.list("anna", asked.filter)
     similarity = {
-        one.id: float(np.frombuffer(one.vector, np.float32).astype(np.float64) @ towards)
-        for one in met
+        memory.id: float(np.frombuffer(memory.vector, np.float32).astype(np.float64) @ towards)
+        for memory in met
     }
     order = sorted(met, key=lambda one: (-similarity[one.id], one.row))
     for rank, memory in enumerate(order, 1):
@@ -233,8 +233,8 @@ def test_what_has_too_many_before_it_is_out_of_reach_or_beyond_k(store: Store) -
     base = unit([1, 0, 0, 0, 0, 0, 0, 0])
     cosines = np.linspace(0.99, 0.2, 60)
     ids = [
-        store.save(f"memory {number}", vector=vector_at(base, float(one), number), force=True)
-        for number, one in enumerate(cosines)
+        store.save(f"memory {number}", vector=vector_at(base, float(cosine), number), force=True)
+        for number, cosine in enumerate(cosines)
     ]
     asked = query(vector=base, k=5, mode=RecallMode.VECTOR, diversity=DiversityPolicy(False))
     for number, memory_id in enumerate(ids):

@@ -67,7 +67,7 @@ def save(store: Store, *contents: str, **more: Any) -> list[str]:
 def reworded(memory_id: str, content: str, **more: Any) -> Any:
     """An Update of a text that brings no vector."""
     made = update(memory_id, content=content, **more)
-    return replace(made, vector=b"", mask=tuple(one for one in made.mask if one != "vector"))
+    return replace(made, vector=b"", mask=tuple(text for text in made.mask if text != "vector"))
 
 
 def dimension(store: Store) -> int:
@@ -168,7 +168,7 @@ def test_words_in_another_order_are_judged_by_reading(
 def test_verdict_links_and_supersedes_without_a_vector(store: Store) -> None:
     (first,) = save(store, PORT)
     answer = store.do(text("the staging database listens on port 5440"))
-    assert [(one.target_id, one.type) for one in answer.links] == [(first, LinkType.UPDATES)]
+    assert [(link.target_id, link.type) for link in answer.links] == [(first, LinkType.UPDATES)]
 
 
 def test_nearness_links_nothing_that_has_no_vector(store: Store) -> None:
@@ -176,8 +176,8 @@ def test_nearness_links_nothing_that_has_no_vector(store: Store) -> None:
     (first,) = save(store, PORT)
     vectored = store.save("Mika likes green tea")
     answer = store.do(remember("Releases are cut on Tuesdays"))
-    assert {one.target_id for one in answer.links} == {vectored}
-    assert first not in {one.target_id for one in answer.links}
+    assert {link.target_id for link in answer.links} == {vectored}
+    assert first not in {link.target_id for link in answer.links}
 
 
 def test_first_vector_is_compared_with_nothing_and_the_layer_says_so(store: Store) -> None:
@@ -206,8 +206,8 @@ def test_presets_take_texts_without_vectors(store: Store, preset: str) -> None:
 def test_n_equal_texts_of_one_batch_are_saved_once(store: Store) -> None:
     given = ["", *("vector" for _ in range(3)), "", ""]
     requests = [
-        ("", [remember("they say the same" + "!" * at, text_only=not one)])
-        for at, one in enumerate(given)
+        ("", [remember("they say the same" + "!" * at, text_only=not text)])
+        for at, text in enumerate(given)
     ]
     answers = [
         future.result(wait_s()).results[0] for future in store.engine.apply_all("default", requests)
@@ -268,8 +268,8 @@ def test_first_vector_comes_beside_texts_and_moves_no_memory(store: Store) -> No
     store.do(reworded(ids[0], "the staging database listens on port 5444"))
     answer = store.do(remember("the staging database listens on port 5450"))
     assert dimension(store) == 8
-    assert [one.target_id for one in answer.links] == [ids[0]]
-    assert [store.one(one).vector == b"" for one in (*ids, answer.memory_id)] == [True] * 3 + [
+    assert [link.target_id for link in answer.links] == [ids[0]]
+    assert [store.one(item).vector == b"" for item in (*ids, answer.memory_id)] == [True] * 3 + [
         False
     ]
     assert found(store, "green tea") == [ids[1]]
@@ -306,9 +306,14 @@ def test_first_vectors_of_a_batch_beside_texts_let_one_win(store: Store) -> None
     (first,) = save(store, PORT)
     commands = [text("alpha beta"), remember("gamma", vector=vector_of("g", 4))]
     commands += [remember("delta", vector=vector_of("d", 6)), text("epsilon zeta")]
-    futures = store.engine.apply_all("default", [("", [one]) for one in commands])
+    futures = store.engine.apply_all("default", [("", [command]) for command in commands])
     failed = [future.exception(wait_s()) for future in futures]
-    assert [getattr(one, "reason", "") for one in failed] == ["", "", "DIMENSION_MISMATCH", ""]
+    assert [getattr(exception, "reason", "") for exception in failed] == [
+        "",
+        "",
+        "DIMENSION_MISMATCH",
+        "",
+    ]
     assert (dimension(store), len(store.list())) == (4, 4)
     assert found(store, "port") == [first]
     assert_sound(store)
@@ -354,17 +359,17 @@ def test_clean_ups_take_texts_without_vectors(store: Store) -> None:
         "the gripper holds cups at the blue station firmly",
         "the gripper holds cups at the blue station firmly today",
     ]
-    ids = [store.save(one, text_only=True, force=True, session_id="s") for one in said]
+    ids = [store.save(text, text_only=True, force=True, session_id="s") for text in said]
     for measure in (Measure.COSINE, Measure.VERDICT):
         assert store.do(EndSession("anna", "s", measure=measure)).groups == ()
     ended = store.do(EndSession("anna", "s"))
     assert len(ended.groups) == 1
-    assert {one.memory_id for one in ended.groups[0].superseded} < set(ids)
+    assert {memory.memory_id for memory in ended.groups[0].superseded} < set(ids)
     doubles = [store.save(PORT, text_only=True, force=True) for _ in range(3)]
     assert len(store.do(CleanUpDuplicates("anna")).duplicates) == 2
     store.do(undo(store.revision))
     assert len(store.do(Tidy("anna")).clusters) == 1
-    assert sum(store.one(one).status is Status.ACTIVE for one in doubles) == 1
+    assert sum(store.one(text).status is Status.ACTIVE for text in doubles) == 1
     store.do(Decay("anna"))
 
 
@@ -427,8 +432,8 @@ def test_export_and_import_keep_what_has_no_vector(
     if with_vector:
         store.save("Releases are cut on Tuesdays")
     data = exported(store, include_vectors=include_vectors)
-    lines = [one for one in objects(data) if one["record"] == "memory"]
-    assert [one.get("vector", "") != "" for one in lines] == [False, False, include_vectors][
+    lines = [entry for entry in objects(data) if entry["record"] == "memory"]
+    assert [line.get("vector", "") != "" for line in lines] == [False, False, include_vectors][
         : len(lines)
     ]
     with opened(tmp_path / "other", client_vector_dimension=0) as other:
@@ -436,7 +441,7 @@ def test_export_and_import_keep_what_has_no_vector(
         assert (told.saved_count, items) == (len(lines), [])
         vectors = {memory.content: memory.vector != b"" for memory in other.list()}
         assert vectors == {
-            one["content"]: include_vectors and one["content"].startswith("Rel") for one in lines
+            line["content"]: include_vectors and line["content"].startswith("Rel") for line in lines
         }
     with opened(tmp_path / "model", embedding=InProcessEmbedding()) as other:
         imported(other, data, as_is=as_is)
@@ -480,7 +485,7 @@ def test_mixed_collection_gets_vectors_of_one_model(store: Store) -> None:
     restarted(store, InProcessEmbedding())
     reembed(store)
     settle(store)
-    assert {len(store.one(one).vector) for one in (first, second)} == {4 * 64}
+    assert {len(store.one(text).vector) for text in (first, second)} == {4 * 64}
     assert_sound(store)
 
 
@@ -508,8 +513,8 @@ def test_large_collection_finds_what_has_a_vector_and_what_has_none(
     names = [f"{a}{b}" for a, b in itertools.product("bcdfghklmn", "aeiouy")]
     texts = [" ".join(random_.sample(names, 5)) for _ in range(300)]
     ids = [
-        store.save(one, text_only=at % 2 == 0, force=True, created_us=NOON - 1)
-        for at, one in enumerate(texts)
+        store.save(text, text_only=at % 2 == 0, force=True, created_us=NOON - 1)
+        for at, text in enumerate(texts)
     ]
     index = state_of(store).index
     for part in (index.prefix, index.graph):
@@ -528,4 +533,4 @@ def test_large_collection_finds_what_has_a_vector_and_what_has_none(
         expected = sorted(range(1, 300, 2), key=lambda one: -float(vector_of(texts[one]) @ vector))[
             :3
         ]
-        assert {hit.memory.id for hit in hits} == {ids[one] for one in expected}
+        assert {hit.memory.id for hit in hits} == {ids[number] for number in expected}

@@ -453,7 +453,9 @@ def test_chore_that_fails_is_skipped_and_logged_once(
             store.save(f"note {number} of quite another day", vector=vector_of(f"v{number}"))
         # Collections that a test before left open in this process meet the same fault.
         (own,) = {path.parent.name for path in tmp_path.rglob("memory.db")}
-        said = [one for one in caplog.records if one.message.startswith(f"upkeep of {own}")]
+        said = [
+            record for record in caplog.records if record.message.startswith(f"upkeep of {own}")
+        ]
         assert len(said) == 1
         monkeypatch.undo()
         assert store.save("after", vector=vector_of("after"))
@@ -533,7 +535,8 @@ def test_read_leaves_out_what_is_hidden_while_it_runs(
         ids = [store.save(f"text {number}", created_us=number + 1) for number in range(5)]
         matching = masks.matching
         commands = [
-            forget(one) if hiding == "forget" else update(one, private=True) for one in ids[:2]
+            forget(memory_id) if hiding == "forget" else update(memory_id, private=True)
+            for memory_id in ids[:2]
         ]
 
         def slow(*arguments: Any) -> Any:

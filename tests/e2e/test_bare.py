@@ -61,7 +61,9 @@ def bare(tmp_path_factory: pytest.TempPathFactory) -> Path:
     venv.create(home, symlinks=True)
     (site,) = (home / "lib").glob("python*/site-packages")
     requirements = {Requirement(line) for line in distribution("totonoe").requires or []}
-    light = [one.name for one in requirements if "extra" not in str(one.marker)]
+    light = [
+        requirement.name for requirement in requirements if "extra" not in str(requirement.marker)
+    ]
     for name in closure("pytest", *light):
         link(name, site)
     install = ["--python", home / "bin" / "python", "install", "-q", "--no-deps", "--no-index"]

@@ -82,7 +82,7 @@ class Desk:
 
     def ask(self, pairs: int = len(PAIRS)) -> list[tuple[str, str]]:
         """Save pairs that are probably the same; the first is the most probable."""
-        return [(self.remember(one), self.remember(other)) for one, other in PAIRS[:pairs]]
+        return [(self.remember(pair), self.remember(other)) for pair, other in PAIRS[:pairs]]
 
     def visit(self, **options: Any) -> Any:
         """A browser that is not signed in."""
@@ -97,7 +97,7 @@ class Desk:
             yield seen
 
     def statuses(self, pair: tuple[str, str]) -> list[Status]:
-        return [self.bo.get(one).status for one in pair]
+        return [self.bo.get(text).status for text in pair]
 
 
 @pytest.fixture
@@ -106,18 +106,18 @@ def desk(
 ) -> Iterator[Desk]:
     name = f"browser-{next(NUMBERS)}"
     likely = Likelihood(monkeypatch)
-    for at, (one, other) in enumerate(PAIRS):
-        likely.say(one, other, 0.9 - at / 10, Verdict.RELATED, finding=Finding.SYNONYM)
+    for at, (pair, other) in enumerate(PAIRS):
+        likely.say(pair, other, 0.9 - at / 10, Verdict.RELATED, finding=Finding.SYNONYM)
     with (
         Client(server.address, agent_id="bo", collection=name) as bo,
         ServedConsole(server.address, tmp_path, agent="ana", collection=name) as served,
     ):
-        for one in (name, f"{name}-{OTHER}"):
-            bo.create_collection(one, guard=GuardPolicy(judged_from=-1.0))
+        for text in (name, f"{name}-{OTHER}"):
+            bo.create_collection(text, guard=GuardPolicy(judged_from=-1.0))
         yield Desk(name, bo, bo.in_collection(f"{name}-{OTHER}"), served, chromium)
         # The lists of collections stay on one page.
-        for one in (name, f"{name}-{OTHER}"):
-            bo.delete_collection(one)
+        for text in (name, f"{name}-{OTHER}"):
+            bo.delete_collection(text)
 
 
 def focuses_heading(seen: Visitor) -> None:
@@ -156,7 +156,7 @@ def test_address_is_gone_from_the_history(desk: Desk) -> None:
         seen.page.goto(address)
         seen.page.wait_for_url(f"{desk.served.url}/")
         token = address.partition("t=")[2]
-        assert all(token not in one for one in requests)
+        assert all(token not in text for text in requests)
         seen.page.go_back()
         seen.page.wait_for_load_state()
         assert token not in seen.page.url and token not in seen.page.content()
@@ -186,7 +186,7 @@ def test_answer_by_key_and_by_button(
         else:
             seen.clicks(button)
         seen.sees(words)
-        assert [str(one) for one in desk.statuses(first)] == statuses
+        assert [str(status) for status in desk.statuses(first)] == statuses
         seen.sees("Pair 1 of 1")
         if by_key:
             seen.press("u")
@@ -521,7 +521,7 @@ def paths(desk: Desk) -> list[str]:
     for text in (PAIRS[0][0], "東京の会議は午後三時に始まります。"):
         desk.remember(text, force=True, category="office", tags=["a", "b"])
     near = {"force": True, "vector": vector_of("cat", 384)}
-    cat = [desk.remember(f"The cat sleeps on the sofa{one}.", **near) for one in ("", " now")]
+    cat = [desk.remember(f"The cat sleeps on the sofa{text}.", **near) for text in ("", " now")]
     desk.remember("The cat sleeps on the sofa today.", **near)
     desk.bo.update(cat[0], content="The cat sleeps on the bed.", reason="moved")
     one, other = desk.remember("The port is 5433."), desk.remember("The port is 5434.")
@@ -567,8 +567,8 @@ def test_axe_finds_nothing_on_any_page_in_any_theme(desk: Desk) -> None:
                 seen.page.emulate_media(color_scheme=theme)
                 results = Axe().run(seen.page, options={"runOnly": tags})
                 told = [
-                    (one["id"], one["nodes"][0]["html"][:120])
-                    for one in results.response["violations"]
+                    (violation["id"], violation["nodes"][0]["html"][:120])
+                    for violation in results.response["violations"]
                 ]
                 if told:
                     found[path, theme] = told

@@ -142,9 +142,9 @@ def test_stdout_carries_the_protocol_only_and_the_end_of_stdin_ends_the_server(
     out, err = process.communicate(timeout=wait_s())
 
     assert process.returncode == 0
-    assert all(one["jsonrpc"] == "2.0" for one in answers)
-    assert sorted(one["id"] for one in answers) == [1, 2, 3, 3]
-    (saved,) = (one["result"]["structuredContent"] for one in answers if one["id"] == 2)
+    assert all(answer["jsonrpc"] == "2.0" for answer in answers)
+    assert sorted(answer["id"] for answer in answers) == [1, 2, 3, 3]
+    (saved,) = (answer["result"]["structuredContent"] for answer in answers if answer["id"] == 2)
     assert saved["saved"] is True
     assert out == b"" and secret.encode() not in err
 

@@ -94,7 +94,7 @@ def test_page_leads_from_nothing_to_two_machines_in_five_commands(machines: Any)
         assert "5433" in said
         export = second[0] + "; "
         listed = json.loads(run(f"{export} totonoe --json list", theirs, theirs))
-        assert {one["agent_id"] for one in listed["memories"]} == {"coder"}
+        assert {memory["agent_id"] for memory in listed["memories"]} == {"coder"}
         refused = subprocess.run(
             ["/bin/sh", "-c", f"{export} totonoe collections create other"],
             cwd=theirs,

@@ -162,9 +162,9 @@ def secret_revisions(daemon: DaemonProcess) -> set[int]:
         token = ""
         while True:
             page = client.operations(page_size=1000, page_token=token)
-            for one in page.operations:
-                if one.memory_ids and private.issuperset(one.memory_ids):
-                    found.add(one.revision)
+            for operation in page.operations:
+                if operation.memory_ids and private.issuperset(operation.memory_ids):
+                    found.add(operation.revision)
             token = page.next_page_token
             if not token:
                 return found
@@ -174,12 +174,12 @@ def folded(told: list[dict[str, Any]]) -> dict[str, tuple[Any, ...]]:
     """What somebody has who knows nothing but the changes."""
     held: dict[str, tuple[Any, ...]] = {}
     for change in told:
-        for one in change["memories"]:
-            memory = one["memory"]
+        for other in change["memories"]:
+            memory = other["memory"]
             if memory is None or memory["status"] != "active":
-                held.pop(one["memory_id"], None)
+                held.pop(other["memory_id"], None)
             else:
-                held[one["memory_id"]] = (
+                held[other["memory_id"]] = (
                     memory["content"],
                     tuple(memory["tags"]),
                     memory["importance"],
@@ -192,6 +192,6 @@ def listed(daemon: DaemonProcess, agent: str) -> dict[str, tuple[Any, ...]]:
     """What List shows."""
     with totonoe.Client(daemon.address, agent_id=agent) as client:
         return {
-            one.id: (one.content, one.tags, one.importance, one.private)
-            for one in client.list_all()
+            memory.id: (memory.content, memory.tags, memory.importance, memory.private)
+            for memory in client.list_all()
         }

@@ -125,7 +125,9 @@ def places(path: Path, table: str) -> list[int]:
 
 def some_for(columns: list[tuple[str, str]]) -> list[tuple[str, str, list[int]]]:
     """(table, column, ordinal numbers of its values)."""
-    turns = [[(EACH * at + one) % len(VALUES) for one in range(EACH)] for at in range(len(columns))]
+    turns = [
+        [(EACH * at + number) % len(VALUES) for number in range(EACH)] for at in range(len(columns))
+    ]
     return [(table, column, turn) for (table, column), turn in zip(columns, turns, strict=True)]
 
 
@@ -218,7 +220,7 @@ def restored(store: Store, snapshot_id: str, name: str, token: str) -> Any:
 def catalogue_ways(store: Store) -> dict[str, Callable[[], Any]]:
     """Calls that read and change the catalogue, by name."""
     engine = store.engine
-    (snapshot,) = (one.snapshot.id for one in engine.snapshots.list(""))
+    (snapshot,) = (entry.snapshot.id for entry in engine.snapshots.list(""))
     return {
         "collections": lambda: engine.list_collections(10, "").result(wait_s()),
         "stats": lambda: store.stats(),

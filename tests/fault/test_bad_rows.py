@@ -114,21 +114,21 @@ class TestMemory:
     ) -> None:
         store, ids = damaged
         others = {ids["good"], ids["near"]}
-        assert {one.id for one in store.list()} == others
+        assert {memory.id for memory in store.list()} == others
         found = store.recall(RecallQuery("anna", "bad row", vector_of("bad row").tobytes()))
         assert {hit.memory.id for hit in found.hits} == others
         engine, name = store.engine, store.collection
         query = RecallQuery("anna", "row", vector_of("row").tobytes(), as_of=AsOf(store.revision))
         assert {hit.memory.id for hit in store.recall(query).hits} == others
         page = engine.read(name, ListQuery("anna", Filter(), 10, "", as_of=AsOf(store.revision)))
-        assert {one.id for one in page.result(wait_s()).memories} == others
-        assert [one.target_id for one in store.one(ids["good"]).links] == [ids["near"]]
+        assert {memory.id for memory in page.result(wait_s()).memories} == others
+        assert [other.target_id for other in store.one(ids["good"]).links] == [ids["near"]]
         near = engine.read(name, NeighborsQuery("anna", (ids["good"],))).result(wait_s())
-        assert [one.memory.id for one in near.neighbors] == [ids["near"]]
+        assert [neighbor.memory.id for neighbor in near.neighbors] == [ids["near"]]
         read = engine.read(name, EpisodeQuery("anna", ids["episode"], True)).result(wait_s())
-        assert {one.id for one in read.memories} == others
+        assert {memory.id for memory in read.memories} == others
         told = engine.read(name, ChangesQuery("anna", 0, None)).result(wait_s())
-        assert {one.memory.id for change in told.changes for one in change.memories} == others
+        assert {memory.memory.id for change in told.changes for memory in change.memories} == others
         assert engine.read(name, OperationsQuery("anna", OperationFilter(), 50, "")).result(
             wait_s()
         )
@@ -170,12 +170,14 @@ class TestMemory:
         store, ids = damaged
         # The guard does not see it, so what it said can be saved again.
         again = store.save("bad row", vector=vector_of("bad row"))
-        assert store.one(again).row > max(one.row for one in store.list() if one.id != again)
+        assert store.one(again).row > max(
+            memory.row for memory in store.list() if memory.id != again
+        )
         corrupt(lambda: store.do(remember("another", external_id="x-bad")))
         store.do(update(ids["good"], content="good row, changed"))
         store.do(forget(ids["near"]))
         store.reopen()
-        assert {one.id for one in store.list(where=Filter())} == {ids["good"], again}
+        assert {memory.id for memory in store.list(where=Filter())} == {ids["good"], again}
         corrupt(lambda: store.get(ids["bad"]))
 
     def test_purge_is_how_to_get_rid_of_it(self, damaged: tuple[Store, IDS]) -> None:
@@ -186,7 +188,7 @@ class TestMemory:
         for _ in range(2):
             with pytest.raises(errors.NotFound):
                 store.get(ids["bad"])
-            assert {one.id for one in store.list()} == {ids["good"], ids["near"]}
+            assert {memory.id for memory in store.list()} == {ids["good"], ids["near"]}
             store.reopen()
         connection = apsw.Connection(str(store.file()), flags=apsw.SQLITE_OPEN_READONLY)
         assert connection.pragma("integrity_check") == "ok"
@@ -230,13 +232,13 @@ def test_bad_row_of_any_column_is_set_aside_and_can_be_purged(
         # Without SQLite's indexes following, as on a disk that forgets.
         raw(store.file(), ids["bad"], column, value)
         store.engine = store._opened()
-        assert {one.id for one in store.list()} == {ids["good"], ids["near"]}
+        assert {memory.id for memory in store.list()} == {ids["good"], ids["near"]}
         corrupt(lambda: store.get(ids["bad"]))
         assert store.do(Purge("anna", (ids["bad"],))).purged_ids == (ids["bad"],)
         store.reopen()
         with pytest.raises(errors.NotFound):
             store.get(ids["bad"])
-        assert {one.id for one in store.list()} == {ids["good"], ids["near"]}
+        assert {memory.id for memory in store.list()} == {ids["good"], ids["near"]}
         assert not store.stats().verified.bad_row_counts
 
 
@@ -299,7 +301,7 @@ class TestOtherTables:
             row,
             store.one(ids["near"]).row,
         )
-        assert [one.target_id for one in store.one(ids["good"]).links] == [ids["bad"]]
+        assert [link.target_id for link in store.one(ids["good"]).links] == [ids["bad"]]
         assert len(store.list()) == 3
         assert store.stats().verified.bad_row_counts == {"link": 1}
         before = store.revision
@@ -315,7 +317,7 @@ class TestOtherTables:
         other = store.do(episode("another", ids["good"])).episode.id
         change_row(store, f"UPDATE episode SET {change} WHERE id = ?", ids["episode"])
         page = store.read(EpisodesQuery("anna", ANY_TIME, "", 10, ""))
-        assert [one.id for one in page.episodes] == [other]
+        assert [item.id for item in page.episodes] == [other]
         corrupt(
             lambda: store.engine.read(
                 "default", EpisodeQuery("anna", ids["episode"], False)
@@ -355,7 +357,7 @@ class TestOtherTables:
         assert store.one(ids["good"]).access_count == 0
         assert store.stats().verified.bad_row_counts == {"access": 1}
         page = store.read(HistoryQuery("anna", ids["good"]))
-        assert [one.count for one in page.recallers] == [1]
+        assert [recaller.count for recaller in page.recallers] == [1]
         assert store.do(ReplayEvents("anna", 100)).replay_events == 1
         change_row(store, "UPDATE coactivation SET count = 7")
         store.recall(RecallQuery("anna", vector=vector_of("good row").tobytes(), k=2))

@@ -32,7 +32,7 @@ def test_clock_that_steps_keeps_operations_in_order(tmp_path: Path, restarts: bo
             store.recall(RecallQuery("anna", f"pump {number}"))
         store.do(forget(ids[0]))
         page = store.read(OperationsQuery("anna", OperationFilter(), 100, ""))
-        newest_first = [(one.revision, one.time_us) for one in page.operations]
+        newest_first = [(operation.revision, operation.time_us) for operation in page.operations]
         assert [revision for revision, _ in newest_first] == list(range(len(ids) + 1, 0, -1))
         times = [time_us for _, time_us in newest_first]
         assert times == sorted(times, reverse=True)
@@ -40,8 +40,8 @@ def test_clock_that_steps_keeps_operations_in_order(tmp_path: Path, restarts: bo
         # A moment is a revision, whatever the clock said.
         for revision, time_us in newest_first[1:]:
             at = [AsOf(revision=revision), AsOf(time_us=time_us)]
-            pages = [store.read(ListQuery("anna", Filter(), 100, "", as_of=one)) for one in at]
-            assert {one.id for one in pages[0].memories} == set(ids[:revision])
+            pages = [store.read(ListQuery("anna", Filter(), 100, "", as_of=of)) for of in at]
+            assert {memory.id for memory in pages[0].memories} == set(ids[:revision])
             assert pages[0].memories == pages[1].memories
 
 

@@ -41,7 +41,7 @@ class Made:
 
 
 def shown(store: Store) -> list[Any]:
-    return [(one.id, one.content, one.status) for one in store.list()]
+    return [(memory.id, memory.content, memory.status) for memory in store.list()]
 
 
 def file_of(directory: Path) -> Path:
@@ -91,7 +91,7 @@ def test_cut_file_is_corruption_when_it_is_opened_and_nothing_is_written(
                     call()
         assert file_of(directory).stat().st_size == size, "no checkpoint fills the hole"
         assert not list(directory.glob("snapshots/*/*"))
-        (found,) = (one for one in inspect(directory) if one.path.endswith("memory.db"))
+        (found,) = (table for table in inspect(directory) if table.path.endswith("memory.db"))
         assert found.findings
         shutil.rmtree(directory)
 

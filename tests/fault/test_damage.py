@@ -54,12 +54,12 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any
         now_us = store.clock.now_us
         told = {name: call() for name, call in calls(store, ids_of(store)).items()}
     assert file_of(path).stat().st_size > 100_000
-    assert not any(one.findings for one in inspect(path))
+    assert not any(table.findings for table in inspect(path))
     return path, told, now_us
 
 
 def ids_of(store: Store) -> dict[str, list[str]]:
-    return {agent: [one.id for one in store.list(agent)] for agent in AGENTS}
+    return {agent: [memory.id for memory in store.list(agent)] for agent in AGENTS}
 
 
 def file_of(path: Path) -> Path:
@@ -91,8 +91,10 @@ def calls(store: Store, ids: dict[str, list[str]]) -> dict[str, Callable[[], Any
                 name, ListQuery(agent, EVERY_STATUS, 200, "", as_of=AsOf(20))
             ).result(wait_s()),
         }
-        for one in ids[agent]:
-            mine[f"get {one}"] = lambda agent=agent, one=one: store.one(one, agent)
+        for memory_id in ids[agent]:
+            mine[f"get {memory_id}"] = lambda agent=agent, memory_id=memory_id: store.one(
+                memory_id, agent
+            )
         found |= {f"{agent} {key}": call for key, call in mine.items()}
     return found
 
@@ -106,7 +108,7 @@ def memories_in(answer: Any) -> list[Memory]:
     if isinstance(answer, Memory):
         return [answer]
     if isinstance(answer, list):
-        return [one for one in answer if isinstance(one, Memory)]
+        return [item for item in answer if isinstance(item, Memory)]
     return []
 
 
@@ -118,7 +120,7 @@ def tried(
         agent: [key.split()[-1] for key in told if key.startswith(f"{agent} get ")]
         for agent in AGENTS
     }
-    right = {one.id: one for key in told for one in memories_in(told[key])}
+    right = {memory.id: memory for key in told for memory in memories_in(told[key])}
     try:
         store = Store(directory, clock=FakeClock(now_us), client_vector_dimension=4)
     except errors.TotonoeError:
@@ -134,14 +136,14 @@ def tried(
                 continue
             if answer != told[key]:
                 differing.append(key + _difference(answer, told[key]))
-            for one in memories_in(answer):
+            for memory in memories_in(answer):
                 # Links to what is set aside are left out, and figures that are bad; nothing else.
-                assert (one.content, one.fields, one.vector, one.status) == (
-                    right[one.id].content,
-                    right[one.id].fields,
-                    right[one.id].vector,
-                    right[one.id].status,
-                ), f"{key} tells another text or field of {one.id}"
+                assert (memory.content, memory.fields, memory.vector, memory.status) == (
+                    right[memory.id].content,
+                    right[memory.id].fields,
+                    right[memory.id].vector,
+                    right[memory.id].status,
+                ), f"{key} tells another text or field of {memory.id}"
         if len(failed) == len(told):
             return "refused", []
         verifier = store.engine._collections.opened("default").result(wait_s()).verifier
@@ -163,13 +165,13 @@ def _difference(answer: Any, right: Any) -> str:
     """Names of the fields in which one memory differs."""
     if not (isinstance(answer, Memory) and isinstance(right, Memory)):
         return ""
-    names = [one for one in Memory.__slots__ if getattr(answer, one) != getattr(right, one)]
+    names = [text for text in Memory.__slots__ if getattr(answer, text) != getattr(right, text)]
     return f" {names}"
 
 
 def test_flipped_bits_are_harmless_or_said(sound: Any, tmp_path: Path) -> None:
     outcomes = [damaged(sound, tmp_path, block, flip) for block in range(BLOCKS)]
-    said = sum(one["said"] for one in outcomes)
+    said = sum(outcome["said"] for outcome in outcomes)
     assert said > PLACES // 10, "a test that damages nothing shows nothing"
 
 

@@ -80,10 +80,10 @@ def file_of(directory: Path) -> Path:
 )
 def test_flipped_bit_in_a_memory_is_corruption_for_it_alone(closed: Path, needle: bytes) -> None:
     with opened(closed) as store:
-        first, second = (one.id for one in store.list())
+        first, second = (memory.id for memory in store.list())
     flip(file_of(closed), needle, 5)
     with opened(closed) as store:
-        assert [one.id for one in store.list()] == [first]
+        assert [memory.id for memory in store.list()] == [first]
         found = store.recall(RecallQuery("anna", "needle"))
         assert [hit.memory.id for hit in found.hits] == [first]
         assert store.stats().verified.bad_row_counts == {"memory": 1}
@@ -165,7 +165,7 @@ def test_flipped_bit_while_it_is_open_is_corruption_for_that_row_only(tmp_path: 
             for _ in range(2):
                 stats = store.stats()
             assert stats.verified.bad_row_counts == {"memory": 1}
-            assert [one.id for one in store.list()] == [good]
+            assert [memory.id for memory in store.list()] == [good]
             with pytest.raises(errors.Corruption):
                 store.get(bad)
             with pytest.raises(errors.Corruption):
@@ -227,8 +227,8 @@ def test_log_that_is_cut_gives_an_earlier_state_and_none_between(
         assert {memory.revision for memory in memories} == set(range(1, revision + 1))
         by_id = {memory.id: memory for memory in memories}
         for memory in memories:
-            for one in memory.links:
-                assert memory.id in {back.target_id for back in by_id[one.target_id].links}
+            for link in memory.links:
+                assert memory.id in {back.target_id for back in by_id[link.target_id].links}
         if revision == 11:
             assert cut.do(remember("goes on")).saved
             assert cut.revision == revision + 1
@@ -323,7 +323,7 @@ def test_catalogue_that_is_gone_is_not_taken_for_a_new_one(closed: Path, empty: 
         part.unlink()
     catalogue.write_bytes(kept)
     with opened(closed) as store:
-        assert [one.content for one in store.list()] == [
+        assert [memory.content for memory in store.list()] == [
             "first needle text",
             "a needle in the north",
         ]

@@ -53,7 +53,7 @@ class Two:
         }
 
     def findings(self) -> dict[str, tuple[str, ...]]:
-        return {one.name: one.findings for one in inspect(self.path) if one.name}
+        return {table.name: table.findings for table in inspect(self.path) if table.name}
 
 
 @pytest.fixture(params=[False, True], ids=["closed", "killed"])
@@ -119,7 +119,7 @@ def test_file_that_is_not_the_collections_is_refused_and_nothing_is_written(
             assert two.tree() == before
         store.collection = "shop"
         if damage is not swap_directories:
-            assert [one.content for one in store.list()] == ["theirs"]
+            assert [memory.content for memory in store.list()] == ["theirs"]
     (finding,) = two.findings()["default"]
     assert place in finding
     assert ("missing" if DAMAGES[damage] == "MISSING_FILE" else two.uids["shop"]) in finding
@@ -131,7 +131,7 @@ def test_right_file_that_is_brought_back_is_served(two: Two) -> None:
         store.list()
     swap_directories(two)
     with opened(two.path) as store:
-        assert [one.content for one in store.list()] == ["mine"]
+        assert [memory.content for memory in store.list()] == ["mine"]
 
 
 @pytest.mark.parametrize("damage", DAMAGES, ids=lambda damage: damage.__name__)
@@ -190,7 +190,7 @@ def test_file_without_a_uid_gets_that_of_its_collection_when_it_is_opened(
     with opened(two.path) as store:
         store.engine.list_collections(10, "").result(wait_s())
         assert uid_in(two.file("default")) is None, "it was only looked at"
-        assert [one.content for one in store.list()] == ["mine"]
+        assert [memory.content for memory in store.list()] == ["mine"]
         assert uid_in(two.file("default")) == two.uids["default"], "in the file, not in the log"
     assert not two.findings()["default"]
     assert uid_in(two.file("shop")) is None
@@ -250,7 +250,7 @@ def test_restored_copy_is_the_file_of_its_own_collection(tmp_path: Path) -> None
         for name, uid in two.uids.items():
             assert uid_in(two.file(name)) == uid
         store.collection = "again"
-        assert [one.content for one in store.list()] == ["mine"]
+        assert [memory.content for memory in store.list()] == ["mine"]
     assert set(two.findings().values()) == {()}
 
 
@@ -269,15 +269,15 @@ def test_what_a_crash_left_is_named_so_and_goes_at_the_next_start(tmp_path: Path
     assert len(left) == 2
     before = {path: path.read_bytes() for path in left}
     found = inspect(two.path)
-    assert {one.path for one in found if one.left_by_crash} == {
+    assert {table.path for table in found if table.left_by_crash} == {
         "collections/0123456789abcdef.tmp",
         "collections/fedcba9876543210",
     }
-    assert not any(one.findings for one in found)
+    assert not any(table.findings for table in found)
     assert {path: path.read_bytes() for path in left} == before
     with opened(two.path) as store:
-        assert [one.content for one in store.list()] == ["mine"]
-    assert not any(one.left_by_crash for one in inspect(two.path))
+        assert [memory.content for memory in store.list()] == ["mine"]
+    assert not any(table.left_by_crash for table in inspect(two.path))
     assert {path.name for path in root.iterdir()} == set(two.uids.values())
 
 
@@ -287,8 +287,8 @@ def test_restored_directory_that_has_no_name_yet_is_looked_at_as_its_collection(
     two = Two(tmp_path / "data", unclean=False)
     directory = two.file("shop").parent
     directory.rename(directory.with_name(directory.name + ".tmp"))
-    (found,) = (one for one in inspect(two.path) if one.name == "shop")
+    (found,) = (table for table in inspect(two.path) if table.name == "shop")
     assert (found.findings, found.left_by_crash) == ((), False)
     assert found.path == f"collections/{directory.name}.tmp/memory.db"
     with opened(two.path, collection="shop") as store:
-        assert [one.content for one in store.list()] == ["theirs"]
+        assert [memory.content for memory in store.list()] == ["theirs"]

@@ -87,8 +87,8 @@ def seen(store: Store) -> Any:
     return (
         memories,
         [
-            engine.read("default", HistoryQuery("anna", one.id, 100, "")).result(wait_s())
-            for one in memories[::10]
+            engine.read("default", HistoryQuery("anna", memory.id, 100, "")).result(wait_s())
+            for memory in memories[::10]
         ],
         engine.read("default", OperationsQuery("anna", OperationFilter(), 200, "")).result(
             wait_s()
@@ -185,7 +185,7 @@ def test_damaged_page_of_an_index_is_said_and_made_anew(
         assert store.stats().verified == found
         assert (found.reindexed_count, found.damage_count) == (1, 0)
         assert seen(store) == right
-    assert not any(one.findings for one in inspect(directory))
+    assert not any(table.findings for table in inspect(directory))
 
 
 @pytest.mark.parametrize("index", INDEXES + AUTOMATIC)
@@ -206,7 +206,7 @@ def test_page_that_is_none_of_an_index_any_more_is_said(
             found = compared(store).figures()
             assert (found.reindexed_count, found.damage_count) == (0, 1)
             assert store.stats().verified == found
-    assert any(one.findings for one in inspect(tmp_path / "data"))
+    assert any(table.findings for table in inspect(tmp_path / "data"))
 
 
 def test_sound_indexes_are_left_alone_while_others_write(

@@ -31,7 +31,7 @@ def check_after_kill(store: Store, seed: int, said: list[list[object]]) -> None:
             assert by_id[memory_id].revision == revision, where
     for memory in memories:
         for link in memory.links:
-            back = {one.target_id: one for one in by_id[link.target_id].links}
+            back = {other.target_id: other for other in by_id[link.target_id].links}
             assert back[memory.id].type is link.type.inverse, f"{where}: a link of one side"
             assert back[memory.id].confidence == link.confidence, where
     # The last answers of each thread once more, and the one that nobody heard.

@@ -33,7 +33,7 @@ def test_a_purge_is_whole_whenever_it_is_killed(tmp_path: Path, seed: int) -> No
     gone: list[str] = []
     with opened(tmp_path) as store:
         for start, ids in saved.items():
-            there = [one.id for one in store.list() if one.id in ids]
+            there = [memory.id for memory in store.list() if memory.id in ids]
             assert len(there) in (0, len(ids)), "half is there"
             assert not (start in purged and there), "it was answered, and is undone"
             texts = [purged_text(seed, number) for number in range(start, start + 8)]
@@ -45,7 +45,7 @@ def test_a_purge_is_whole_whenever_it_is_killed(tmp_path: Path, seed: int) -> No
             assert not again.replayed
             assert again.results[0].version_count == len(ids)
             gone += texts
-        kept = next(one for one in store.list() if one.content == "what stays")
+        kept = next(memory for memory in store.list() if memory.content == "what stays")
         with_links = {link.target_id for link in kept.links}
-        assert with_links.isdisjoint(one for ids in saved.values() for one in ids)
+        assert with_links.isdisjoint(memory_id for ids in saved.values() for memory_id in ids)
     assert left(tmp_path, gone) == []

@@ -50,21 +50,21 @@ def settled(directory: Path) -> set[str]:
         files = store.engine.snapshots.kept.files
         store.engine.snapshots._submit(lambda: None).result(wait_s())
         every = list(files.all())
-        for one in every:
-            path = files.path(one)
+        for item in every:
+            path = files.path(item)
             assert examine(path).faults == ()
-            assert sha256_of(path) == one.sha256
-        named = {files.path(one) for one in every}
+            assert sha256_of(path) == item.sha256
+        named = {files.path(item) for item in every}
         named |= {path.with_name(path.name.partition(".")[0] + ".json") for path in named}
-        there = {one for one in (directory / "snapshots").rglob("*") if one.is_file()}
+        there = {file for file in (directory / "snapshots").rglob("*") if file.is_file()}
         assert there - {directory / "snapshots" / "catalog.db"} == named
         assert not list((directory / "collections").glob("*.tmp"))
-        return {one.id for one in every}
+        return {item.id for item in every}
 
 
 def texts(store: Store, name: str) -> set[str]:
     page = store.engine.read(name, ListQuery("anna", EVERY_STATUS, 1000, "")).result(wait_s())
-    return {one.content for one in page.memories}
+    return {memory.content for memory in page.memories}
 
 
 def check(directory: Path, kind: str, named: dict[str, str], answered: bool) -> bool:
@@ -74,7 +74,8 @@ def check(directory: Path, kind: str, named: dict[str, str], answered: bool) -> 
         store.collection = named["collection"]
         now = texts(store, store.collection)
         names = [
-            one.name for one in store.engine.list_collections(100, "").result(wait_s()).collections
+            info.name
+            for info in store.engine.list_collections(100, "").result(wait_s()).collections
         ]
         if kind == "create":
             return len(listed) == 2
@@ -88,8 +89,8 @@ def check(directory: Path, kind: str, named: dict[str, str], answered: bool) -> 
             store.engine.purge_snapshots(
                 store.collection, "anna", [named["secret"]], SnapshotUse.REWRITE, dry_run=False
             ).result(wait_s())
-            held = [one for one in directory.rglob("*") if one.is_file()]
-            assert not [one for one in held if SECRET.encode() in one.read_bytes()]
+            held = [path for path in directory.rglob("*") if path.is_file()]
+            assert not [path for path in held if SECRET.encode() in path.read_bytes()]
             return answered
         if kind == "restore":
             if "other" not in names:

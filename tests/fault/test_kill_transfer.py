@@ -63,7 +63,7 @@ def test_import_killed_in_the_middle_goes_on_and_doubles_nothing(
             assert KILLED_AFTER <= seen <= told.replayed_count < COUNT
             assert (told.done, told.saved_count) == (True, COUNT)
             found = [json.loads(line) for line in client.export()]
-        memories = [one for one in found if one["record"] == "memory"]
-        assert [one["content"] for one in memories] == [text(n) for n in range(COUNT)]
+        memories = [item for item in found if item["record"] == "memory"]
+        assert [memory["content"] for memory in memories] == [text(n) for n in range(COUNT)]
         if as_is:
-            assert [one["id"] for one in memories] == [memory_id(n) for n in range(COUNT)]
+            assert [memory["id"] for memory in memories] == [memory_id(n) for n in range(COUNT)]

@@ -35,7 +35,7 @@ def is_found(data_dir: Path, name: str, seed: int) -> bool:
         return is_wrong(history(daemon.address, seed, 40, data_dir.parent))
 
 
-@pytest.mark.parametrize("name", [one.__name__ for one in BREAKS])
+@pytest.mark.parametrize("name", [call.__name__ for call in BREAKS])
 def test_check_finds_what_is_broken_on_purpose(tmp_path: Path, name: str) -> None:
     # Which calls meet in a batch is the machine's: one history may miss it.
     assert any(is_found(tmp_path / str(seed) / "data", name, seed) for seed in range(1, 6))

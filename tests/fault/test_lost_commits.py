@@ -52,12 +52,17 @@ def logs(directory: Path) -> dict[str, Path]:
 def shown(store: Store) -> Any:
     """What was acknowledged: names, revisions, memories."""
     names = [
-        one.name for one in store.engine.list_collections(100, "").result(wait_s()).collections
+        info.name for info in store.engine.list_collections(100, "").result(wait_s()).collections
     ]
     told = []
     for name in ("default", OTHER):
         store.collection = name
-        told.append((store.revision, [(one.id, one.content, one.status) for one in store.list()]))
+        told.append(
+            (
+                store.revision,
+                [(memory.id, memory.content, memory.status) for memory in store.list()],
+            )
+        )
     store.collection = "default"
     return names, told
 
@@ -114,7 +119,7 @@ def uid_of(store: Store) -> str:
 def outcome(directory: Path, acknowledged: Any) -> str:
     """ "whole", "said", "refused", "lost and not said" or "said for nothing"."""
     before = {path: path.read_bytes() for path in logs(directory).values() if path.exists()}
-    found_offline = any(one.findings for one in inspect(directory))
+    found_offline = any(table.findings for table in inspect(directory))
     try:
         store = Store(directory)
     except errors.TotonoeError:
@@ -267,7 +272,7 @@ def damaged(killed: Killed, folder: Path, count: int, seed: int) -> Counter[tupl
 
 def test_damaged_log_loses_nothing_in_silence(killed: Killed, tmp_path: Path) -> None:
     counts = damaged(killed, tmp_path, DAMAGES, 4)
-    said = sum(count for (_, one), count in counts.items() if one == "said")
+    said = sum(count for (_, key), count in counts.items() if key == "said")
     assert said > DAMAGES // 2, f"a trial that damages nothing shows nothing: {counts}"
 
 
@@ -289,7 +294,7 @@ def test_side_file_that_is_gone_too_leaves_what_the_log_shows(
         for path in directory.rglob("*.acknowledged"):
             path.unlink()
         found = with_frames(directory)
-        log = found[generator.choice([one for one in sorted(found) if one != "catalog"])]
+        log = found[generator.choice([text for text in sorted(found) if text != "catalog"])]
         data = bytearray(log.read_bytes())
         begin = struct.unpack_from(">II", data, 16)
         current = [
@@ -375,7 +380,7 @@ def test_kill_between_commit_and_note_alarms_nobody(
         shutil.copytree(tmp_path / "data", tmp_path / "killed")
     with opened(tmp_path / "killed") as store:
         assert lost_of(store) == set()
-        assert [one.content for one in store.list()] == ["noted", "not noted"]
+        assert [memory.content for memory in store.list()] == ["noted", "not noted"]
         store.save("goes on")
 
 
@@ -446,7 +451,7 @@ def test_damaged_count_of_commits_is_compared_by_revision(tmp_path: Path) -> Non
     with opened(tmp_path / "data") as store:
         assert lost_of(store) == set(), "it may have all"
         store.save("two")
-    assert not any(one.findings for one in inspect(tmp_path / "data")), "it was written anew"
+    assert not any(table.findings for table in inspect(tmp_path / "data")), "it was written anew"
     note = Note(tmp_path / "behind" / database.relative_to(tmp_path / "data"), database.parent.name)
     note.put(4, 9)
     note.close()

@@ -79,7 +79,7 @@ def test_crash_of_the_server_loses_and_doubles_nothing(
             server.crash()
         time.sleep(BETWEEN_S)
         stop.set()
-        tried = sum(one.result(wait_s()) for one in running)
+        tried = sum(future.result(wait_s()) for future in running)
     assert tried > len(acknowledged), "no crash met a call"
     assert len(acknowledged) > CRASHES * CLIENTS
     for store in daemons:
@@ -104,4 +104,4 @@ def listed(store: Store) -> dict[str, list[str]]:
 def operations(store: Store) -> list[int]:
     """Revisions of all operations, newest first."""
     pages = store.pages(OperationsQuery("anna", OperationFilter(), 100))
-    return [one.revision for page in pages for one in page.operations]
+    return [operation.revision for page in pages for operation in page.operations]

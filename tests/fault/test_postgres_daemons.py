@@ -87,18 +87,18 @@ class Load:
             seconds=GOES_ON_S,
         )
         took_s = time.monotonic() - begun_s
-        for one in self._running:
-            if one.done():
-                one.result()
+        for future in self._running:
+            if future.done():
+                future.result()
         return took_s
 
     def stop(self) -> dict[str, str]:
         """Let each client end its note; return ids by text."""
         self._stop.set()
-        for one in self._running:
-            one.result(wait_s())
+        for future in self._running:
+            future.result(wait_s())
         self._pool.shutdown()
-        return {text: memory_id for one in self.saved for text, memory_id in one.items()}
+        return {text: memory_id for entry in self.saved for text, memory_id in entry.items()}
 
 
 @pytest.fixture
@@ -165,9 +165,9 @@ def started(found: Sequence[DaemonProcess]) -> Iterator[list[DaemonProcess]]:
     try:
         yield [*found]
     finally:
-        for one in found:
-            os.kill(one.pid, signal.SIGCONT)
-            one.stop()
+        for process in found:
+            os.kill(process.pid, signal.SIGCONT)
+            process.stop()
 
 
 @contextmanager
@@ -205,7 +205,7 @@ def test_fault_under_load_loses_and_doubles_nothing(
     daemons: list[DaemonProcess], server: Server, fault
 ) -> None:
     rounds = int(os.environ.get("TOTONOE_FAULT_ROUNDS", SAMPLE))
-    load = Load([one.address for one in daemons])
+    load = Load([process.address for process in daemons])
     load.go_on()
     pauses_s: list[float] = []
     for number in range(rounds):
@@ -216,12 +216,14 @@ def test_fault_under_load_loses_and_doubles_nothing(
             pauses_s.append(load.go_on(others))
             load.go_on(range(CLIENTS))
         load.go_on()
-    print(f"{fault.__name__}: others went on after {sorted(round(one, 2) for one in pauses_s)} s")
+    print(
+        f"{fault.__name__}: others went on after {sorted(round(pause, 2) for pause in pauses_s)} s"
+    )
     saved = load.stop()
     assert len(saved) >= 4 * CLIENTS * rounds
-    for one in daemons:
-        with totonoe.Client(one.address, agent_id="reader") as client:
-            client.remember(f"the end of {one.address}")
+    for process in daemons:
+        with totonoe.Client(process.address, agent_id="reader") as client:
+            client.remember(f"the end of {process.address}")
             kept: dict[str, list[str]] = {}
             for memory in client.list_all():
                 kept.setdefault(memory.content, []).append(memory.id)
@@ -238,7 +240,7 @@ def revisions(client: totonoe.Client) -> list[int]:
     token = ""
     while True:
         page = client.operations(page_size=100, page_token=token)
-        found += [one.revision for one in page.operations]
+        found += [operation.revision for operation in page.operations]
         token = page.next_page_token
         if not token:
             return found

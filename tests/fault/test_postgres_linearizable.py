@@ -67,7 +67,7 @@ def test_long_histories_of_three_daemons_have_one_order(tmp_path: Path, seed: in
         check(events, of_several=True)
 
 
-@pytest.mark.parametrize("name", [one.__name__ for one in BREAKS_OF_SEVERAL])
+@pytest.mark.parametrize("name", [call.__name__ for call in BREAKS_OF_SEVERAL])
 def test_check_finds_what_is_broken_on_purpose(tmp_path: Path, name: str) -> None:
     # Which calls meet is the machine's: one history may miss it.
     def broken(path: Path, url: str) -> DaemonProcess:

@@ -46,7 +46,7 @@ def standby(server: Server) -> Iterator[Standby]:
 @pytest.fixture
 def both(server: Server, standby: Standby) -> str:
     """The address of both: a connection goes to the one that takes writes."""
-    hosts = ",".join(parts_of(one.url)["host"] for one in (server, standby))
+    hosts = ",".join(parts_of(item.url)["host"] for item in (server, standby))
     return f"postgresql://postgres@/{parts_of(server.url)['dbname']}?host={hosts}"
 
 
@@ -68,7 +68,7 @@ def test_standby_is_refused_in_one_line_by_daemon_and_command(
 def test_standby_named_first_is_passed_over_for_the_primary(
     server: Server, standby: Standby, tmp_path: Path
 ) -> None:
-    hosts = ",".join(parts_of(one.url)["host"] for one in (standby, server))
+    hosts = ",".join(parts_of(item.url)["host"] for item in (standby, server))
     url = f"postgresql://postgres@/{parts_of(server.url)['dbname']}?host={hosts}"
     with engines(tmp_path, url) as (store,):
         kept = store.save(KEPT)

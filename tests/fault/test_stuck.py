@@ -132,9 +132,9 @@ def test_stop_ends_whatever_a_thread_does_and_names_it(tmp_path: Path, what: str
     else:
         assert code == ExitCode.STUCK
         (line,) = [line for line in log.splitlines() if "held up" in line]
-        assert any("forever (stuck_daemon.py:" in one for one in json.loads(line)["threads"])
+        assert any("forever (stuck_daemon.py:" in thread for thread in json.loads(line)["threads"])
     with DaemonProcess(tmp_path / "data") as again, totonoe.Client(again.address) as client:
-        assert [one.content for one in client.get_many(ids).memories] == TEXTS
+        assert [memory.content for memory in client.get_many(ids).memories] == TEXTS
     assert not any(text in log for text in TEXTS)
 
 

@@ -48,7 +48,7 @@ def test_list_names_a_collection_that_cannot_be_read_beside_the_others(
         path.write_bytes(data[:60] + (99).to_bytes(4, "big") + data[64:])
     with opened(tmp_path) as store:
         page = store.engine.list_collections(10, "").result(wait_s())
-        found = {one.name: one.fault for one in page.collections}
+        found = {info.name: info.fault for info in page.collections}
         assert list(found) == ["attic", "barn", "cellar", "default"]
         assert found.pop("barn").startswith(f"{reason}: ")
         assert set(found.values()) == {""}

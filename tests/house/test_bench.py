@@ -223,10 +223,10 @@ def test_quality_tables_show_what_the_rows_say_and_plot_every_curve(tmp_path: Pa
     assert "| probe_en | 3 | 1.0 / 50.0 | 75.0 |" in done.stdout.splitlines()
     assert "| number | 1.0 / 50.0, 75.0 |" in done.stdout.splitlines()
     picture = ElementTree.fromstring(plot.read_text())
-    lines = [one.get("points") for one in picture.iter() if one.tag.endswith("polyline")]
+    lines = [item.get("points") for item in picture.iter() if item.tag.endswith("polyline")]
     # What lies right of the frame is left out: the cosine's first point.
     assert [len((points or "").split()) for points in lines] == [1, 2]
-    assert any(one.text == "a<b" for one in picture.iter())
+    assert any(item.text == "a<b" for item in picture.iter())
 
 
 def test_every_bench_has_a_target_and_a_place_in_the_docs() -> None:

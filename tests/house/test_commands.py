@@ -41,15 +41,19 @@ def groups() -> frozenset[str]:
     found = {name: command(name) for name in names}
     return frozenset(
         name
-        for name, one in found.items()
-        if hasattr(one, "commands") and not one.invoke_without_command
+        for name, key in found.items()
+        if hasattr(key, "commands") and not key.invoke_without_command
     )
 
 
 @cache
 def options(*names: str) -> frozenset[str]:
     """Return the options of a command, those that its help shows included."""
-    own = {name for one in command(*names).params for name in (*one.opts, *one.secondary_opts)}
+    own = {
+        name
+        for parameter in command(*names).params
+        for name in (*parameter.opts, *parameter.secondary_opts)
+    }
     shown = CliRunner(env={"COLUMNS": "200"}).invoke(app, [*names, "--help"]).output
     return frozenset(own | {*OPTION.findall(shown)})
 
@@ -58,7 +62,7 @@ def takes_nothing(names: list[str], word: str) -> bool:
     """Return whether a word is an argument, and the command has none."""
     found = command(*names)
     # Without a parameter of its own a command reads its line by itself.
-    own = {one.param_type_name for one in found.params}
+    own = {parameter.param_type_name for parameter in found.params}
     is_word = re.fullmatch(r"[\w./:]+", word) is not None
     return is_word and own == {"option"} and not hasattr(found, "commands")
 

@@ -135,8 +135,8 @@ def test_image_is_built_of_files_that_are_there_and_runs_the_daemon_as_nobody_el
     steps = list(dockerfile())
     assert [name for name, _ in steps].count("FROM") == 2
     copied = [rest.split()[:-1] for name, rest in steps if name == "COPY"]
-    sources = [one for words in copied if not words[0].startswith("--") for one in words]
-    assert all((ROOT / one).exists() for one in sources)
+    sources = [word for words in copied if not words[0].startswith("--") for word in words]
+    assert all((ROOT / source).exists() for source in sources)
     # All that the wheel is built of.
     wanted = {"pyproject.toml", "README.md", "LICENSE", "proto", "core", "server", "bench/stage"}
     assert wanted <= set(sources)
@@ -166,13 +166,13 @@ def test_compose_file_mounts_what_the_image_writes() -> None:
     service = compose["services"]["totonoe"]
     assert (DEPLOY / service["build"]["context"] / service["build"]["dockerfile"]).exists()
     written = json.loads(dict(dockerfile())["VOLUME"])
-    mounts = dict(one.split(":") for one in service["volumes"])
+    mounts = dict(volume.split(":") for volume in service["volumes"])
     assert set(mounts.values()) == set(written)
     assert set(mounts) == set(compose["volumes"])
     assert service["read_only"] is True
     assert service["cap_drop"] == ["ALL"]
     assert seconds(service["stop_grace_period"]) > STOP_S
-    names = [one.removeprefix(ENVIRONMENT_PREFIX).lower() for one in service["environment"]]
+    names = [item.removeprefix(ENVIRONMENT_PREFIX).lower() for item in service["environment"]]
     load(None, dict(zip(names, service["environment"].values(), strict=True)))
 
 
@@ -206,7 +206,9 @@ LATER = {"totonoe_recall_missed_ratio", "totonoe_checkpoint_age_seconds"}
 
 def expressions() -> list[str]:
     dashboard = json.loads((DEPLOY / "grafana.json").read_text("utf-8"))
-    queries = [one["query"] for one in dashboard["templating"]["list"] if one["name"] == "instance"]
+    queries = [
+        entry["query"] for entry in dashboard["templating"]["list"] if entry["name"] == "instance"
+    ]
     return queries + [
         target["expr"] for panel in dashboard["panels"] for target in panel["targets"]
     ]
@@ -220,7 +222,7 @@ def test_dashboard_names_only_metrics_and_labels_that_are_at_metrics(scraped: An
         assert names, expression
         assert names <= there, expression
         grouped = re.findall(r"by \(([^)]*)\)", expression)
-        used = {one.strip() for group in grouped for one in group.split(",")}
+        used = {item.strip() for group in grouped for item in group.split(",")}
         used |= set(re.findall(r"[{,]\s*(\w+)=", expression))
         assert used <= labels, expression
         assert expression.count("(") == expression.count(")")

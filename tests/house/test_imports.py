@@ -204,17 +204,17 @@ def test_sql_stays_in_the_store() -> None:
 def test_kernels_know_no_policy_and_the_pure_rooms_no_disk() -> None:
     kernels = {name for name in importers("core", "totonoe_core") if "/kernels/" in name}
     for name in kernels:
-        inside = [one for one in imported(ROOT / name) if one.startswith("totonoe_core")]
+        inside = [text for text in imported(ROOT / name) if text.startswith("totonoe_core")]
         # Where caches lie is the same for kernels and word lists.
         allowed = ("totonoe_core.kernels", "totonoe_core.base.prepared")
-        assert all(one.startswith(allowed) for one in inside), (name, inside)
+        assert all(text.startswith(allowed) for text in inside), (name, inside)
     for room in ("guard", "search", "text", "index"):
         for path in (ROOT / "core" / "totonoe_core" / room).glob("*.py"):
             bad = [
-                one
-                for one in imported(path)
-                if one.startswith(("totonoe_core.store", "totonoe_core.engine", "apsw"))
-                or one in ("time", "datetime", "socket")
+                text
+                for text in imported(path)
+                if text.startswith(("totonoe_core.store", "totonoe_core.engine", "apsw"))
+                or text in ("time", "datetime", "socket")
             ]
             assert not bad, (path.name, bad)
 
@@ -229,7 +229,7 @@ def test_functions_stay_readable(folder: str) -> None:
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
                 body = node.body[1:] if ast.get_docstring(node) else node.body
                 lines = (node.end_lineno or 0) - body[0].lineno + 1 if body else 0
-                branches = sum(isinstance(one, BRANCHES) for one in ast.walk(node))
+                branches = sum(isinstance(item, BRANCHES) for item in ast.walk(node))
                 if lines > LINES_MAX or branches > BRANCHES_MAX:
                     too_large.append(f"{path.relative_to(ROOT)} {node.name}")
     assert not too_large

@@ -26,51 +26,53 @@ def test_groups_are_well_formed() -> None:
             assert row["lang"] in LANGUAGES, where
             assert 2 <= len(row["same"]) <= 6, where
             assert 2 <= len(row["different"]) <= 8, where
-            texts = [*row["same"], *(one["text"] for one in row["different"])]
+            texts = [*row["same"], *(other["text"] for other in row["different"])]
             assert len(set(texts)) == len(texts), f"{where}: a text twice"
             assert all(text == text.strip() and text for text in texts), where
-            assert {one["relation"] for one in row["different"]} <= set("xcmlu"), where
+            assert {other["relation"] for other in row["different"]} <= set("xcmlu"), where
 
 
 def test_half_of_what_is_kept_aside_is_for_bounds_and_half_is_published() -> None:
-    aside = [one for one in GROUPS if one.aside]
-    assert all(one.for_tuning is not one.published for one in aside)
-    assert not any(one.for_tuning or one.published for one in GROUPS if not one.aside)
-    assert not {one.topic for one in aside if one.for_tuning} & {
-        one.topic for one in aside if one.published
+    aside = [group for group in GROUPS if group.aside]
+    assert all(group.for_tuning is not group.published for group in aside)
+    assert not any(group.for_tuning or group.published for group in GROUPS if not group.aside)
+    assert not {group.topic for group in aside if group.for_tuning} & {
+        group.topic for group in aside if group.published
     }
-    assert 0.4 < sum(one.published for one in aside) / len(aside) < 0.6
+    assert 0.4 < sum(group.published for group in aside) / len(aside) < 0.6
 
 
 def test_about_a_fifth_of_the_topics_is_kept_aside_in_every_language() -> None:
     for language in LANGUAGES:
-        of_language = [one for one in GROUPS if one.language == language]
-        fixed = [one for one in of_language if not one.topic.startswith("seventh: ")]
-        share = sum(one.aside for one in fixed) / len(fixed)
+        of_language = [group for group in GROUPS if group.language == language]
+        fixed = [group for group in of_language if not group.topic.startswith("seventh: ")]
+        share = sum(group.aside for group in fixed) / len(fixed)
         assert 0.05 < share < 0.5, language
     sides = {}
-    for one in GROUPS:
-        assert sides.setdefault(one.topic, one.aside) is one.aside
+    for group in GROUPS:
+        assert sides.setdefault(group.topic, group.aside) is group.aside
 
 
 def test_what_came_behind_the_training_is_not_among_what_is_published() -> None:
-    late = [one for one in GROUPS if one.late]
+    late = [group for group in GROUPS if group.late]
     assert late
-    assert not {one.topic for one in late} & {one.topic for one in GROUPS if one.published}
+    assert not {group.topic for group in late} & {
+        group.topic for group in GROUPS if group.published
+    }
 
 
 def test_training_draws_nothing_of_what_is_kept_aside() -> None:
-    learned = [one for one in GROUPS if not one.aside][:200]
-    known = {text for one in learned for text in (*one.same, *(t for t, *_ in one.different))}
+    learned = [group for group in GROUPS if not group.aside][:200]
+    known = {text for group in learned for text in (*group.same, *(t for t, *_ in group.different))}
     labelled = [data.Pair("a", "b", 1, 0)]
     stream = data.Stream(learned, labelled, labelled, {}, seed=0)
     drawn = stream.take(500, data.Shares(0.1, 0.1))
     assert len(drawn) >= 500
-    same = [one for one in drawn if one.same == 1 and {one.a, one.b} != {"a", "b"}]
-    undressed = [one for one in drawn if one.a in known and one.b in known]
+    same = [pair for pair in drawn if pair.same == 1 and {pair.a, pair.b} != {"a", "b"}]
+    undressed = [pair for pair in drawn if pair.a in known and pair.b in known]
     assert len(undressed) > 300
-    assert {one.relation for one in same} == {0}
-    assert Counter(one.same for one in drawn)[0] > 100
+    assert {pair.relation for pair in same} == {0}
+    assert Counter(pair.same for pair in drawn)[0] > 100
 
 
 def test_a_turned_pair_exchanges_more_and_less() -> None:
@@ -84,7 +86,7 @@ def test_a_turned_pair_exchanges_more_and_less() -> None:
 
 
 def test_an_edit_is_never_one_of_the_texts_that_say_the_same() -> None:
-    learned = random.Random(0).sample([one for one in GROUPS if one.language == "en"], 40)
+    learned = random.Random(0).sample([group for group in GROUPS if group.language == "en"], 40)
     found = edits(learned)
     assert len(found) > 40
     for group in learned:
@@ -105,8 +107,8 @@ def test_figures_are_those_of_a_hand_made_order() -> None:
 
 
 def test_a_judge_that_knows_puts_the_twin_first_and_one_that_guesses_does_not() -> None:
-    aside = [one for one in GROUPS if one.aside][:60]
-    same = {(a, b) for one in aside for a in one.same for b in one.same}
+    aside = [group for group in GROUPS if group.aside][:60]
+    same = {(a, b) for group in aside for a in group.same for b in group.same}
 
     def knows(pairs: list[tuple[str, str]]) -> np.ndarray:
         return np.array([[float(pair in same)] for pair in pairs])
@@ -114,7 +116,7 @@ def test_a_judge_that_knows_puts_the_twin_first_and_one_that_guesses_does_not() 
     assert twin_first(knows, aside) == 1.0
     assert twin_first(lambda pairs: -knows(pairs), aside) == 0.0
     pairs = kept_aside(aside)
-    assert {one.same for one in pairs} == {0, 1}
+    assert {pair.same for pair in pairs} == {0, 1}
     assert len(agent_pairs(data.HERE / "pairs")) > 100
 
 

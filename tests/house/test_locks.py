@@ -51,7 +51,7 @@ def test_each_extra_and_each_supported_python_is_decided_on() -> None:
     assert locked | NOT_LOCKED == set(PROJECT["optional-dependencies"])
     assert not locked & NOT_LOCKED
     classifier = "Programming Language :: Python :: 3."
-    versions = [one.rpartition(" ")[2] for one in PROJECT["classifiers"] if classifier in one]
+    versions = [item.rpartition(" ")[2] for item in PROJECT["classifiers"] if classifier in item]
     assert list(PYTHONS) == versions
     assert {path.stem for path in FOLDER.iterdir()} == {*LOCKS, BUILD}
 
@@ -60,9 +60,9 @@ def test_package_has_one_version_in_all_locks() -> None:
     for environment in environments():
         versions: dict[str, set[str]] = {}
         for name in (*LOCKS, BUILD):
-            for one in read_lock(name):
-                if one.marker is None or one.marker.evaluate(environment):
-                    versions.setdefault(one.name, set()).add(one.version)
+            for locked in read_lock(name):
+                if locked.marker is None or locked.marker.evaluate(environment):
+                    versions.setdefault(locked.name, set()).add(locked.version)
         assert [name for name, found in versions.items() if len(found) > 1] == []
 
 

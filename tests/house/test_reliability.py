@@ -39,18 +39,18 @@ def test_picture_has_every_point_of_the_rows_in_its_place() -> None:
     found = [row for row in rows() if row["part"] == "reliability" and row["cosine"]]
     points_of = {row["texts"]: row["points"] for row in found}
     for name, title in PANELS.items():
-        circles = [one for one in panels[title] if one.tag.endswith("circle")]
+        circles = [panel for panel in panels[title] if panel.tag.endswith("circle")]
         names = ("data-predicted", "data-observed", "data-count")
-        shown = [[float(one.get(name, "nan")) for name in names] for one in circles]
+        shown = [[float(circle.get(name, "nan")) for name in names] for circle in circles]
         assert shown == points_of[name]
-        frame = next(one for one in panels[title] if one.tag.endswith("rect"))
+        frame = next(panel for panel in panels[title] if panel.tag.endswith("rect"))
         left, top, side = (float(frame.get(key, "nan")) for key in ("x", "y", "width"))
         for circle, (predicted, observed, _) in zip(circles, shown, strict=True):
             assert float(circle.get("cx", "nan")) == pytest.approx(left + side * predicted, abs=0.1)
             assert float(circle.get("cy", "nan")) == pytest.approx(
                 top + side * (1 - observed), abs=0.1
             )
-        counts = [one.text for one in panels[title] if one.get("transform")]
+        counts = [panel.text for panel in panels[title] if panel.get("transform")]
         assert counts == [f"{count:,g}" for _, _, count in shown]
 
 
@@ -78,7 +78,7 @@ def test_page_shows_the_picture_and_says_the_figures_of_the_rows() -> None:
     )
     either = "| certain or likely: refused, or saved and asked about, % |"
     figures = (100 * aside[name] for name in ("same", "minimal", "reworded"))
-    assert f"{either} {' | '.join(f'{one:.1f}' for one in figures)} |" in page
+    assert f"{either} {' | '.join(f'{figure:.1f}' for figure in figures)} |" in page
 
 
 def test_page_says_what_the_daemon_asks_on_streams() -> None:
@@ -113,5 +113,5 @@ def test_page_says_what_the_caller_is_shown() -> None:
     for row in found:
         name = names[row["texts"], row["language"]]
         shares = (row[key] for key in ("same", "different", "same_read", "different_read"))
-        said = " | ".join(f"{100 * one:.1f}" for one in shares)
+        said = " | ".join(f"{100 * share:.1f}" for share in shares)
         assert f"| {name} | {said} |" in page, name

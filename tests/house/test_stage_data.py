@@ -28,7 +28,9 @@ MEASURES = "server/totonoe_server/tools/quality/"
 
 
 def texts(groups: list[data.Group]) -> set[str]:
-    return {text for one in groups for text in (*one.same, *(text for text, *_ in one.different))}
+    return {
+        text for group in groups for text in (*group.same, *(text for text, *_ in group.different))
+    }
 
 
 def test_groups_are_well_formed_and_as_many_as_the_card_says() -> None:
@@ -39,18 +41,20 @@ def test_groups_are_well_formed_and_as_many_as_the_card_says() -> None:
             assert row["lang"] == path.stem, where
             assert 3 <= len(row["same"]) <= 5, where
             assert 4 <= len(row["different"]) <= 6, where
-            assert all(set(one) == {"text", "kind", "relation"} for one in row["different"]), where
-            assert {one["relation"] for one in row["different"]} <= set("xcmlu"), where
-            said = [*row["same"], *(one["text"] for one in row["different"])]
+            assert all(set(other) == {"text", "kind", "relation"} for other in row["different"]), (
+                where
+            )
+            assert {other["relation"] for other in row["different"]} <= set("xcmlu"), where
+            said = [*row["same"], *(other["text"] for other in row["different"])]
             assert len(set(said)) == len(said), f"{where}: a text twice"
             assert all(text == text.strip() and text for text in said), where
-    counts = Counter(one.language for one in GROUPS)
+    counts = Counter(group.language for group in GROUPS)
     assert f"| {len(GROUPS)}: " + ", ".join(f"{n} {lang}" for lang, n in counts.most_common()) in (
         CARD
     )
     pairs = [
-        sum(len(one.same) * (len(one.same) - 1) // 2 for one in GROUPS),
-        sum(len(one.same) * len(one.different) for one in GROUPS),
+        sum(len(group.same) * (len(group.same) - 1) // 2 for group in GROUPS),
+        sum(len(group.same) * len(group.different) for group in GROUPS),
     ]
     assert "{:,} and {:,} pairs".format(*pairs) in CARD
 
@@ -59,7 +63,7 @@ def test_chains_are_well_formed_and_as_many_as_the_card_says() -> None:
     for row in CHAINS:
         where = row["topic"]
         assert list(row) == ["lang", "topic", "kind", "question", "notes"], where
-        roles = [one["role"] for one in row["notes"]]
+        roles = [note["role"] for note in row["notes"]]
         assert set(roles) <= ROLES[row["kind"]] and "now" in roles, where
         assert len(roles) >= 2 and row["question"], where
         if row["kind"] in ("changing", "restated"):
@@ -81,12 +85,14 @@ def test_no_topic_and_no_text_is_one_that_something_is_fitted_on() -> None:
     known = texts(learned) | {text for row in pairs for text in (row["a"], row["b"])}
     assert len(known) > 50_000
     assert not known & texts(GROUPS)
-    assert not known & {one["text"] for row in CHAINS for one in row["notes"]}
-    assert not {one.topic for one in learned} & {one.topic for one in GROUPS}
+    assert not known & {note["text"] for row in CHAINS for note in row["notes"]}
+    assert not {group.topic for group in learned} & {group.topic for group in GROUPS}
 
 
 def test_judge_reads_nothing_of_the_stage() -> None:
-    assert not {one.file for one in data.groups()} & {path.stem for path in STAGE.rglob("*.jsonl")}
+    assert not {group.file for group in data.groups()} & {
+        path.stem for path in STAGE.rglob("*.jsonl")
+    }
     assert data.HERE.name == "judge"
     read = {path.resolve() for path in (data.HERE / "groups").glob("*.jsonl")}
     assert read and not any(STAGE in path.parents for path in read)
@@ -97,29 +103,31 @@ def test_page_has_the_figures_of_the_report_that_lies_beside() -> None:
     report = json.loads((ROOT / "bench" / "results" / "stage.json").read_text("utf-8"))
     assert report["groups"]["n"] == len(GROUPS)
     assert report["chains"]["n"] == len(CHAINS)
-    for one in report["groups"]["guards"]:
-        [row] = [line for line in page.splitlines() if line.startswith(f"| {one['name']} | ")][:1]
-        same = f"| {100 * one['refused']['same']:.1f} | "
-        assert same in row, one["name"]
-        if one["name"].startswith("totonoe"):
-            merged = round(one["refused"]["different"] * one["n_different"])
-            assert f"({merged} of {one['n_different']:,})" in row
-            said = [one[what][label] for label in ("same", "different") for what in SAVED]
+    for guard in report["groups"]["guards"]:
+        [row] = [line for line in page.splitlines() if line.startswith(f"| {guard['name']} | ")][:1]
+        same = f"| {100 * guard['refused']['same']:.1f} | "
+        assert same in row, guard["name"]
+        if guard["name"].startswith("totonoe"):
+            merged = round(guard["refused"]["different"] * guard["n_different"])
+            assert f"({merged} of {guard['n_different']:,})" in row
+            said = [guard[what][label] for label in ("same", "different") for what in SAVED]
             assert row.endswith(" | ".join(f"{100 * share:.1f}" for share in said) + " |")
         else:
-            assert row.startswith(f"| {one['name']} | {100 * one['refused']['different']:.1f} |")
-    for one in report["chains"]["systems"]:
-        every = [one, *one["by_kind"].values()]
-        assert list(one["by_kind"]) and all(kind in ROLES for kind in one["by_kind"])
+            assert row.startswith(
+                f"| {guard['name']} | {100 * guard['refused']['different']:.1f} |"
+            )
+    for system in report["chains"]["systems"]:
+        every = [system, *system["by_kind"].values()]
+        assert list(system["by_kind"]) and all(kind in ROLES for kind in system["by_kind"])
         cells = [
             f"{100 * part['first']:.0f} / {100 * part['first_unmarked']:.0f}" for part in every
         ]
         [row] = [
             line
             for line in page.splitlines()
-            if line.startswith(f"| {one['name']} | ") and " / " in line
+            if line.startswith(f"| {system['name']} | ") and " / " in line
         ]
-        assert sorted(cells) == sorted(re.findall(r"\d+ / \d+", row)), one["name"]
+        assert sorted(cells) == sorted(re.findall(r"\d+ / \d+", row)), system["name"]
 
 
 def test_nothing_that_fits_names_the_folder() -> None:

@@ -74,3 +74,23 @@ def _hidden():
     """What nobody sees."""
 '''
     assert [said.split(":")[0] for said in riddles(source, "m")] == ["m", "m.LIMIT", "m.Some.call"]
+
+
+def loops_over_one(source: str) -> list[int]:
+    """Return the lines of loops and comprehensions whose variable is called `one`."""
+    loops = (ast.For, ast.AsyncFor, ast.comprehension)
+    targets = [node.target for node in ast.walk(ast.parse(source)) if isinstance(node, loops)]
+    names = (name for target in targets for name in ast.walk(target) if isinstance(name, ast.Name))
+    return [name.lineno for name in names if name.id == "one"]
+
+
+def test_loop_variables_are_named_for_what_they_hold() -> None:
+    assert loops_over_one("for at, (one, x) in a: pass\n[one\nfor one in b]\none = 1") == [1, 3]
+    said = [
+        f"{path}:{line}"
+        for folder in ("core", "server", "clients", "tests", "bench", "examples", "proto", "deploy")
+        for path in (ROOT / folder).rglob("*.py")
+        if "node_modules" not in path.parts
+        for line in loops_over_one(path.read_text("utf-8"))
+    ]
+    assert said == []

@@ -69,7 +69,7 @@ def ranges(draw: st.DrawFn) -> tuple[int | None, int | None]:
 @st.composite
 def all_fields(draw: st.DrawFn) -> Fields:
     kind = draw(st.sampled_from(Kind))
-    states = [one for one in StateKind if one is not StateKind.NONE]
+    states = [item for item in StateKind if item is not StateKind.NONE]
     state_kind = draw(st.sampled_from(states)) if kind is Kind.STATE else StateKind.NONE
     keys = st.one_of(st.none(), st.builds(TypedKey, said, said))
     return Fields(
@@ -109,12 +109,12 @@ def collections(draw: st.DrawFn) -> dict[str, list[Any]]:
     for row, name in enumerate(names, 1):
         found = draw(all_fields())
         content = draw(said)
-        status = draw(st.sampled_from([one for one in Status if one is not Status.PURGED]))
+        status = draw(st.sampled_from([item for item in Status if item is not Status.PURGED]))
         key = found.external_id, found.private  # private ones are all anna's
         if key in taken:
             found = _replaced(found, external_id="")
         taken.add(key)
-        others = [one for one in names if one != name]
+        others = [text for text in names if text != name]
         count_of = draw(st.integers(0, 2**40))
         memories.append(
             Memory(
@@ -134,7 +134,7 @@ def collections(draw: st.DrawFn) -> dict[str, list[Any]]:
                 last_access_us=draw(times) if count_of else draw(maybe_time),
             )
         )
-    live = [one for one in memories if one.status is not Status.FORGOTTEN]
+    live = [memory for memory in memories if memory.status is not Status.FORGOTTEN]
     pairs = [(a, b) for a in live for b in live if a.row < b.row]
     some = (
         st.lists(
@@ -175,7 +175,7 @@ vectors = st.lists(st.floats(-1, 1, width=32), min_size=DIMENSION, max_size=DIME
 
 
 def _replaced(value: Fields, **more: Any) -> Fields:
-    return Fields(**({one.name: getattr(value, one.name) for one in fields(value)} | more))
+    return Fields(**({field.name: getattr(value, field.name) for field in fields(value)} | more))
 
 
 def put(store: Store, drawn: dict[str, list[Any]]) -> None:
@@ -193,13 +193,13 @@ def put(store: Store, drawn: dict[str, list[Any]]) -> None:
                 if memory.last_access_us is not None:
                     figures = memory.row, memory.last_access_us, memory.access_count
                     state.file.recalls.put_access([figures])
-            for a, b, one in drawn["links"]:
-                ledger.put_link_pair(operation, a, b, one)
-            for one in drawn["dismissals"]:
-                ledger.put_dismissal(operation, one)
-            for one in drawn["episodes"]:
-                ledger.file.put_episode(one)
-                operation.touched.episodes.append(one.id)
+            for a, b, link in drawn["links"]:
+                ledger.put_link_pair(operation, a, b, link)
+            for dismissal in drawn["dismissals"]:
+                ledger.put_dismissal(operation, dismissal)
+            for episode in drawn["episodes"]:
+                ledger.file.put_episode(episode)
+                operation.touched.episodes.append(episode.id)
             state.file.put_operation(1, "op", "anna", "Remember", "", operation.touched, NOON)
         state.revision = 1
         state.publish()
@@ -243,12 +243,12 @@ def _round_trip(
         assert records(exported(other, include_vectors=with_vectors)) == records(
             exported(store, include_vectors=with_vectors)
         )
-        own = {one.id: one for one in store.list()}
-        for one in other.list():
-            assert one.content == own[one.id].content
-            assert one.fields == own[one.id].fields
-            assert one.vector == own[one.id].vector
-            assert set(one.links) == set(own[one.id].links)
+        own = {memory.id: memory for memory in store.list()}
+        for memory in other.list():
+            assert memory.content == own[memory.id].content
+            assert memory.fields == own[memory.id].fields
+            assert memory.vector == own[memory.id].vector
+            assert set(memory.links) == set(own[memory.id].links)
         # Into where it came from, nothing changes.
         revision = store.revision
         told, items = imported(store, data, piece_bytes=piece_bytes)

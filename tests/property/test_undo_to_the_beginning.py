@@ -102,13 +102,13 @@ class History:
     def ids(self, agent: str, count: int) -> list[str]:
         """Up to so many different memories that an agent may see, live for the most part."""
         seen = [
-            one
-            for one in self.seen[-1]["memories"].values()
-            if one.agent_id == agent or not one.fields.private
+            memory
+            for memory in self.seen[-1]["memories"].values()
+            if memory.agent_id == agent or not memory.fields.private
         ]
-        live = [one for one in seen if one.status is Status.ACTIVE]
+        live = [item for item in seen if item.status is Status.ACTIVE]
         chosen = live if self.dice.random() < 0.95 and len(live) >= count else seen
-        return [one.id for one in self.dice.sample(chosen, min(count, len(chosen)))]
+        return [item.id for item in self.dice.sample(chosen, min(count, len(chosen)))]
 
     def do(self, command: Command) -> None:
         """One operation, if it is allowed and changes anything."""
@@ -160,8 +160,8 @@ class History:
 
     def double(self, agent: str) -> Command | None:
         """The same again, for a clean-up."""
-        for one in self.ids(agent, 1):
-            same = self.seen[-1]["memories"][one]
+        for memory_id in self.ids(agent, 1):
+            same = self.seen[-1]["memories"][memory_id]
             fields = replace(same.fields, external_id="", created_us=None)
             return Remember(agent, same.content, fields, same.vector, force=True)
         return None
@@ -179,7 +179,11 @@ class History:
         )
         force = self.dice.random() < 0.3
         return next(
-            (update(one, agent=agent, force=force, **named) for one in self.ids(agent, 1)), None
+            (
+                update(memory_id, agent=agent, force=force, **named)
+                for memory_id in self.ids(agent, 1)
+            ),
+            None,
         )
 
     def forget(self, agent: str) -> Command | None:
@@ -188,7 +192,11 @@ class History:
 
     def merge(self, agent: str) -> Command | None:
         ids = self.ids(agent, self.dice.choice((2, 2, 3)))
-        ids = [one for one in ids if self.seen[-1]["memories"][one].fields.kind is Kind.STATE]
+        ids = [
+            memory_id
+            for memory_id in ids
+            if self.seen[-1]["memories"][memory_id].fields.kind is Kind.STATE
+        ]
         content = self.dice.choice(("", "", *TEXTS))
         force = self.dice.random() < 0.5
         return merge(*ids, agent=agent, content=content, force=force) if len(ids) > 1 else None
@@ -208,7 +216,7 @@ class History:
         held = sorted(self.seen[-1]["links"])
         if not held:
             return None
-        rows = {one.row: one.id for one in self.seen[-1]["memories"].values()}
+        rows = {memory.row: memory.id for memory in self.seen[-1]["memories"].values()}
         source, target, _ = self.dice.choice(held)
         return unlink(rows[source], rows[target], agent=agent)
 
@@ -217,10 +225,10 @@ class History:
         return dismiss(*ids, agent=agent) if len(ids) == 2 else None
 
     def undismiss(self, agent: str) -> Command | None:
-        held = sorted((one.a, one.b) for one in self.seen[-1]["dismissals"])
+        held = sorted((dismissal.a, dismissal.b) for dismissal in self.seen[-1]["dismissals"])
         if not held:
             return None
-        rows = {one.row: one.id for one in self.seen[-1]["memories"].values()}
+        rows = {memory.row: memory.id for memory in self.seen[-1]["memories"].values()}
         return undismiss(*(rows[row] for row in self.dice.choice(held)), agent=agent)
 
     def episode(self, agent: str) -> Command | None:
@@ -267,8 +275,10 @@ class History:
             return
         self.agents.append(agent)
         self.seen.append(self.look())
-        named = {one.id for one in done.memories}
-        named |= {id_ for one in done.conflicts for id_ in (one.memory_id, one.target_id)}
+        named = {memory.id for memory in done.memories}
+        named |= {
+            id_ for conflict in done.conflicts for id_ in (conflict.memory_id, conflict.target_id)
+        }
         then = self.seen[target - 1]["memories"]
         states = [seen_by(agent, memories) for memories in (before, then)]
         after = seen_by(agent, self.seen[-1]["memories"])
@@ -317,10 +327,10 @@ class History:
         """What is seen now is what was seen there."""
         now, then = self.look(), self.seen[place]
         not_yet = now["memories"].keys() - then["memories"].keys()
-        for one in not_yet:
-            assert now["memories"][one].status is Status.FORGOTTEN
+        for item in not_yet:
+            assert now["memories"][item].status is Status.FORGOTTEN
         now["memories"] = {
-            one: memory for one, memory in now["memories"].items() if one not in not_yet
+            other: memory for other, memory in now["memories"].items() if other not in not_yet
         }
         for name in then:
             assert now[name] == then[name], f"{name} as of revision {place}"
@@ -365,7 +375,9 @@ TAKING_PLACES: tuple[Making, ...] = (
 def seen_by(agent: str, memories: dict[str, Memory]) -> dict[str, Memory]:
     """Memories that an agent may see."""
     return {
-        one.id: one for one in memories.values() if one.agent_id == agent or not one.fields.private
+        memory.id: memory
+        for memory in memories.values()
+        if memory.agent_id == agent or not memory.fields.private
     }
 
 
@@ -381,7 +393,7 @@ def same(now: Memory | None, was: Memory | None) -> bool:
     """Whether a reader still comes to as much: another memory, or the same with what it says."""
     if now is None or was is None:
         return now is was
-    said = [(one.content, said_payload(one.fields.payload)) for one in (now, was)]
+    said = [(memory.content, said_payload(memory.fields.payload)) for memory in (now, was)]
     return now.id != was.id or said[0] == said[1]
 
 

@@ -43,7 +43,7 @@ def run(*arguments: str | Path) -> tuple[int, str]:
 def test_verify_names_what_is_lost_and_the_way_on(lossy: Path) -> None:
     code, said = run("verify", lossy, "--json")
     assert code == 1
-    (finding,) = [line for one in json.loads(said)["files"] for line in one["findings"]]
+    (finding,) = [line for file in json.loads(said)["files"] for line in file["findings"]]
     assert "(2, revisions 2-3)" in finding
     assert "totonoe accept-loss default --revisions 2-3" in finding
     # As it says it.
@@ -54,7 +54,7 @@ def test_verify_names_what_is_lost_and_the_way_on(lossy: Path) -> None:
     )
     assert run("verify", lossy)[0] == 0
     with opened(lossy) as store:
-        assert [one.content for one in store.list()] == ["kept"]
+        assert [memory.content for memory in store.list()] == ["kept"]
         store.save("more")
         assert store.revision == 10_005
 

@@ -138,7 +138,7 @@ def test_items_and_imports_obey_the_table(server: RunningServer, data_dir: Path)
     reasons = [result.error.reason for result in answer.results]
     assert reasons == ["", "NOT_GRANTED", "AGENT_MISMATCH", ""]
     with client(server, token, collection="team-a") as hers:
-        assert {one.agent_id for one in hers.list().memories} == {"ann"}
+        assert {memory.agent_id for memory in hers.list().memories} == {"ann"}
         with pytest.raises(totonoe.errors.PermissionDenied) as caught:
             list(hers.import_file([b"{}\n"]))
     assert reason_of(caught) == "NOT_GRANTED"
@@ -152,11 +152,11 @@ def test_lists_and_figures_leave_out_what_is_not_granted(
     with owner(server) as us:
         for name in ("team-a", "team-b", "other"):
             us.create_collection(name)
-        assert {"other", "default"} <= {one.name for one in us.list_collections().collections}
+        assert {"other", "default"} <= {info.name for info in us.list_collections().collections}
     with client(server, token) as hers:
-        names = {one.name for one in hers.list_collections().collections}
+        names = {info.name for info in hers.list_collections().collections}
         assert names == {"team-a", "team-b"}
-        assert {one.name for one in hers.stats().collections} <= {"team-a", "team-b"}
+        assert {stats.name for stats in hers.stats().collections} <= {"team-a", "team-b"}
         with pytest.raises(totonoe.errors.PermissionDenied):
             hers.stats("other")
 
@@ -406,7 +406,7 @@ def test_refused_calls_are_counted_and_logged_without_text(
                 hers.remember(CANARY, collection="other")
     ours = [record for record in caplog.records if record.name == "totonoe.server"]
     said = [record.msg for record in ours if isinstance(record.msg, dict)]
-    refused = [one for one in said if one["event"] == "call refused"]
+    refused = [entry for entry in said if entry["event"] == "call refused"]
     assert refused[0]["reason"] == "NOT_GRANTED"
     assert (refused[0]["identity"], refused[0]["collection"]) == ("ann", "other")
     assert refused[1]["collection"] == ""
@@ -425,8 +425,8 @@ def test_log_of_refusals_is_bounded_and_counts_the_rest(tmp_path: Path, caplog: 
     gate.count_refused(KeyError("no refusal"), "/m", None, "c")
     said = [record.msg for record in caplog.records]
     assert gate.refused == {"TOKEN_MISSING": 26}
-    assert len([one for one in said if one["event"] == "call refused"]) == 11
-    assert [one["count"] for one in said if one["event"] == "more calls were refused"] == [15]
+    assert len([item for item in said if item["event"] == "call refused"]) == 11
+    assert [item["count"] for item in said if item["event"] == "more calls were refused"] == [15]
 
 
 def test_broken_or_missing_file_keeps_the_grants_of_before(

@@ -140,6 +140,6 @@ def test_commands_take_the_variables_of_a_client_and_the_file_of_the_daemon(
     file.write_text(f'data_dir = "{tmp_path}/state/data"\n')
     monkeypatch.setenv("TOTONOE_CONFIG", str(file))
     run("tokens", "create", "coder", "--grant", "*:read")
-    assert [one.name for one in book(tmp_path).read()] == ["coder"]
+    assert [identity.name for identity in book(tmp_path).read()] == ["coder"]
     run("certs", "init")
     assert (tmp_path / "state" / "data" / "certs" / "ca.pem").exists()

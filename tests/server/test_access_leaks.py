@@ -82,16 +82,16 @@ def test_tokens_hold_no_name_and_pages_only_what_is_granted(
             us.create_collection(name)
     with served.as_("hers") as hers:
         first = hers.list_collections(page_size=2)
-        assert [one.name for one in first.collections] == ["default", "team-a"]
+        assert [info.name for info in first.collections] == ["default", "team-a"]
         inside = opened(first.next_page_token)
         assert b"team" not in inside and b"hidden" not in inside
         last = hers.list_collections(page_size=2, page_token=first.next_page_token)
-        assert [one.name for one in last.collections] == ["team-b"]
+        assert [info.name for info in last.collections] == ["team-b"]
         # What comes behind it is not hers: the list ends here.
         assert last.next_page_token == ""
         figures = hers.stats()
         assert figures.collection_count == 3
-        assert {one.name for one in figures.collections} <= {"team-a", "team-b", "default"}
+        assert {stats.name for stats in figures.collections} <= {"team-a", "team-b", "default"}
     with served.owner() as us:
         assert us.stats().collection_count == 5
 
@@ -182,7 +182,7 @@ def test_figures_of_snapshots_are_of_collections_that_are_granted(
         assert hers.stats().snapshots.count == 1
         assert hers.stats().open.count == 0
         page = hers.list_snapshots("", page_size=1)
-        assert [one.collection for one in page.snapshots] == ["team-a"]
+        assert [snapshot.collection for snapshot in page.snapshots] == ["team-a"]
         assert page.next_page_token == ""
 
 
@@ -199,9 +199,9 @@ def test_purge_names_no_snapshot_of_another_collection_and_deletes_none(
         kept = us.create_snapshot().snapshot
     with served.as_("hers", collection="team-a") as hers:
         would = hers.purge([saved.memory_id], dry_run=True)
-        assert [one.snapshot.id for one in would.snapshots] == [snapshot.id]
+        assert [item.snapshot.id for item in would.snapshots] == [snapshot.id]
         done = hers.purge([saved.memory_id], snapshots="delete")
-        assert [one.snapshot.id for one in done.snapshots] == [snapshot.id]
+        assert [item.snapshot.id for item in done.snapshots] == [snapshot.id]
     with served.owner() as us:
         (left,) = us.list_snapshots("").snapshots
         assert left.id == kept.id
@@ -224,9 +224,9 @@ def test_verbs_that_change_show_no_texts_to_who_may_not_read(
         (would,) = writer.forget([memory_id], dry_run=True).forgotten
         assert (would.id, would.content) == (memory_id, "")
         forgotten = writer.forget([memory_id])
-        assert [one.content for one in forgotten.forgotten] == [""]
+        assert [memory.content for memory in forgotten.forgotten] == [""]
         undone = writer.undo(forgotten.operation_id)
-        assert [(one.id, one.content) for one in undone.memories] == [(memory_id, "")]
+        assert [(memory.id, memory.content) for memory in undone.memories] == [(memory_id, "")]
     with served.as_("reader") as reader:
         (would,) = reader.forget(tags=["door"], dry_run=True).forgotten
         assert would.content == SECRET
@@ -265,4 +265,4 @@ def test_history_names_who_recalled_to_who_may_admin_and_counts_for_others(
 def heard_of(client: totonoe.Client, memory_id: str) -> int:
     """Recalls of a memory, with a name or without one."""
     page = client.history(memory_id)
-    return sum(one.count for one in page.recallers) + page.other_recall_count
+    return sum(recaller.count for recaller in page.recallers) + page.other_recall_count

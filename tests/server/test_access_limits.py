@@ -150,7 +150,7 @@ def test_items_of_a_stream_are_limited_one_by_one(tmp_path: Path) -> None:
     token = add_identity(data_dir, "ann", "*:read,remember", limits=bounds)
     with running_server(data_dir) as server, totonoe.Client(server.address, token=token) as hers:
         results = list(hers.remember_many([f"Line {n} of many." for n in range(40)]))
-    failed = [one.error for one in results if one.error is not None]
+    failed = [result.error for result in results if result.error is not None]
     assert len(results) == 40
     assert 30 < len(failed) < 40
     assert {error.reason for error in failed} == {"RATE_LIMITED"}

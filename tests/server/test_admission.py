@@ -182,7 +182,7 @@ def test_client_opens_a_stream_again_that_was_idle(monkeypatch, open_wire, guard
         stats = wire.admin.Stats(admin_pb.StatsRequest(collection="default"), timeout=10)
     assert [found.error for found in results] == [None] * 192
     assert [found.index for found in results] == list(range(192))
-    assert stats.collections[0].active_count == sum(one.remembered.saved for one in results)
+    assert stats.collections[0].active_count == sum(result.remembered.saved for result in results)
 
 
 # -- Turns in the writer's queue

@@ -85,8 +85,8 @@ def sent(target: Any, read_failure: Any, batch: list[Any]) -> Counter[str]:
 def open_files() -> Counter[str]:
     """How many files are open by collection; those of no collection under the empty name."""
     folder = Path("/proc/self/fd")
-    found = [os.path.realpath(one) for one in folder.iterdir()] if folder.exists() else []
-    return Counter(one.partition("/collections/")[2].partition("/")[0] for one in found)
+    found = [os.path.realpath(path) for path in folder.iterdir()] if folder.exists() else []
+    return Counter(text.partition("/collections/")[2].partition("/")[0] for text in found)
 
 
 def seeded(seed: int) -> list[Any]:

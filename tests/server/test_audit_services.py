@@ -103,7 +103,7 @@ def test_why_not_names_the_condition_and_lays_diversity_over_the_collections(wir
         diversity={"enabled": False}, mode=pb.RECALL_MODE_LEXICAL,
     )  # fmt: skip
     assert told.outcome == pb.WHY_NOT_OUTCOME_EXCLUDED
-    assert {one.name: (one.asked, one.held) for one in told.unmet} == {
+    assert {condition.name: (condition.asked, condition.held) for condition in told.unmet} == {
         "tags": ("x", ""),
         "min_confidence": ("0.9", "0.8"),
     }
@@ -144,7 +144,9 @@ def test_audit_tells_figures_with_their_defaults(wire, pair):
     told = wire.admin.Audit(audit.AuditRequest(collection=collection), timeout=30)
     assert (told.active_count, told.examined_count, told.never_recalled_count) == (2, 2, 2)
     assert (told.near_distance_below, told.confidence_below, told.days) == (0.1, 0.3, 30)
-    assert [(one.id_a, one.id_b) for one in told.contradictions] == [tuple(ids)]
+    assert [(contradiction.id_a, contradiction.id_b) for contradiction in told.contradictions] == [
+        tuple(ids)
+    ]
     assert told.contradiction_count == 1
     (agent,) = told.agents
     assert (agent.agent_id, agent.operation_count) == ("", 3)

@@ -655,7 +655,7 @@ def test_names_of_any_form_are_missing_among_others(wire):
     collection = wire.collection()
     saved = wire.remember("The lamp is broken.", collection).memory_id
     found = wire.memory.Get(pb.GetRequest(collection=collection, ids=[saved, NO_ID]), timeout=10)
-    assert ([one.id for one in found.memories], list(found.missing_ids)) == ([saved], [NO_ID])
+    assert ([memory.id for memory in found.memories], list(found.missing_ids)) == ([saved], [NO_ID])
     gone = wire.memory.Forget(
         pb.ForgetRequest(collection=collection, ids=[saved, NO_ID]), timeout=10
     )

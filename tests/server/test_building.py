@@ -51,7 +51,7 @@ def test_answer_that_is_there_at_once_is_not_built_on_the_loop() -> None:
     answer = built(ready(Rows(())), where, read=True).result(wait_s())
     assert answer.message.missing_ids == ["answers_0"]
     several = many_built(ready((Rows(()), Rows(()))), where).result(wait_s())
-    assert [one.message.missing_ids[0] for one in several] == ["answers_0"] * 2
+    assert [encoded.message.missing_ids[0] for encoded in several] == ["answers_0"] * 2
 
 
 def test_failures_and_cancellation_go_both_ways() -> None:

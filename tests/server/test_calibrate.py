@@ -53,8 +53,10 @@ def test_calibrate_answers_curve_and_figures_and_stores(wire):
     assert made.duplicate_recall == 1.0
     assert made.model == collection(wire, name).model
     assert made.HasField("created_time")
-    assert [one.at_least for one in answer.curve] == sorted(one.at_least for one in answer.curve)
-    assert [(one.name, one.same_count, one.different_count) for one in answer.classes] == [
+    assert [point.at_least for point in answer.curve] == sorted(
+        point.at_least for point in answer.curve
+    )
+    assert [(item.name, item.same_count, item.different_count) for item in answer.classes] == [
         ("number", 0, 6),
         ("same", 6, 0),
     ]
@@ -88,7 +90,7 @@ def test_calibrate_says_how_many_pairs_are_the_collections_own(wire):
     answer = calibrate(wire, collection=name)
     assert (answer.dismissed_count, answer.merged_count) == (1, 1)
     assert answer.calibration.pair_count == 14
-    own = [(one.name, one.same_count, one.different_count) for one in answer.classes[:2]]
+    own = [(item.name, item.same_count, item.different_count) for item in answer.classes[:2]]
     assert own == [("dismissed", 0, 1), ("merged", 1, 0)]
 
 

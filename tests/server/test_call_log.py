@@ -35,7 +35,7 @@ FIELDS = ("code", "reason", "ms", "identity", "collection", "revision", "request
 def lines(caplog: pytest.LogCaptureFixture) -> list[dict[str, Any]]:
     """The records of calls so far."""
     said = [record.msg for record in caplog.records if isinstance(record.msg, dict)]
-    return [one for one in said if one.get("event") == "call"]
+    return [entry for entry in said if entry.get("event") == "call"]
 
 
 @pytest.fixture
@@ -198,12 +198,12 @@ def test_canary_in_the_texts_of_all_rpcs_is_in_no_log_error_metric_or_trace(
                 assert CANARY not in said, (method.name, said)
                 ended.setdefault(method.name, set()).add(not said)
         assert CANARY not in metrics_of(wire)
-        names = {one.name for one in methods()}
+        names = {descriptor.name for descriptor in methods()}
         wait_until(lambda: {line["method"] for line in lines(caplog)} == names)
         wait_until(lambda: len({span.name for span in collector.calls()}) == len(names))
     assert CANARY not in everything(caplog)
     untouched(collector, *names)
-    assert {"queue", "decide", "embed", "commit", "read"} <= {one.name for one in collector.spans}
+    assert {"queue", "decide", "embed", "commit", "read"} <= {span.name for span in collector.spans}
     assert sum(True in how for how in ended.values()) > len(ended) / 2
 
 
@@ -221,7 +221,7 @@ def test_canary_in_every_field_and_in_broken_messages_is_in_no_log_metric_or_tra
             ask(wire, method, requests.damaged(requests.request(method)))
             ask(wire, method, CANARY.encode())
         assert CANARY not in metrics_of(wire)
-        names = {one.name for one in methods()}
+        names = {descriptor.name for descriptor in methods()}
         wait_until(lambda: len({span.name for span in collector.calls()}) == len(names))
     assert CANARY not in everything(caplog)
     untouched(collector, *names)
@@ -238,7 +238,7 @@ def test_canary_in_a_bug_of_any_call_is_in_no_log_error_metric_or_trace(
             said = ask(fake, method, b"")
             assert CANARY not in said
             requests.wild = 0.0
-        names = {one.name for one in methods()}
+        names = {descriptor.name for descriptor in methods()}
         wait_until(lambda: len({span.name for span in collector.calls()}) == len(names))
     assert CANARY not in everything(caplog)
     untouched(collector, *names)

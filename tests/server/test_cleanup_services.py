@@ -51,18 +51,18 @@ def test_end_session_supersedes_tells_why_and_is_undone(wire):
     assert 0.5 < done.avg_similarity < 1.0
     (group,) = done.groups
     assert (group.kept_id, group.snippet, group.category) == (ids[2], SAID[2], "grip")
-    assert [one.memory_id for one in group.superseded] == [ids[1], ids[0]]
-    assert {one.kept_id for one in group.superseded} == {ids[2]}
+    assert [memory.memory_id for memory in group.superseded] == [ids[1], ids[0]]
+    assert {memory.kept_id for memory in group.superseded} == {ids[2]}
     assert done.decay.live_count == 1
     assert sum(done.decay.band_counts) == 1
-    assert [one.days for one in done.decay.survival] == [7, 30, 90, 180, 365]
+    assert [point.days for point in done.decay.survival] == [7, 30, 90, 180, 365]
     again = wire.memory.EndSession(request, timeout=10)
     assert (again.replayed, again.groups) == (True, done.groups)
     page = wire.memory.ListOperations(
         operations_pb2.ListOperationsRequest(collection=collection, kinds=["EndSession"]),
         timeout=10,
     )
-    assert [one.reason for one in page.operations] == ["end of session"]
+    assert [operation.reason for operation in page.operations] == ["end of session"]
     assert undone(wire, collection, "e1")
     assert live(wire, collection) == ids
 
@@ -81,7 +81,10 @@ def test_clean_up_tells_first_and_supersedes_when_it_is_told_to(wire, fails):
     request.operation_id = "c2"
     done = wire.memory.CleanUpDuplicates(request, timeout=10)
     assert (done.applied, done.more_count, done.operation_id) == (True, 1, "c2")
-    assert [(one.memory_id, one.kept_id, one.similarity) for one in done.duplicates] == [
+    assert [
+        (duplicate.memory_id, duplicate.kept_id, duplicate.similarity)
+        for duplicate in done.duplicates
+    ] == [
         (ids[1], ids[0], 1.0),
         (ids[2], ids[0], 1.0),
     ]
@@ -110,11 +113,11 @@ def test_decay_reports_and_closes_what_it_is_told_to(wire):
     request.close_below = 0.25
     request.dry_run = True
     dry = wire.memory.Decay(request, timeout=10)
-    assert (dry.dry_run, [one.memory_id for one in dry.closed]) == (True, ids[:2])
+    assert (dry.dry_run, [memory.memory_id for memory in dry.closed]) == (True, ids[:2])
     request.dry_run = False
     done = wire.memory.Decay(request, timeout=10)
     assert (done.dry_run, done.operation_id, done.blast.closing) == (False, "d1", 2)
-    assert [one.memory_id for one in done.closed] == ids[:2]
+    assert [memory.memory_id for memory in done.closed] == ids[:2]
     assert done.closed[0].confidence == pytest.approx(0.1)
     assert not done.closed[0].HasField("last_access_time")
     got = wire.memory.Get(

@@ -210,9 +210,9 @@ def test_reload_applies_what_somebody_takes_and_names_what_waits_for_a_restart(
         reloader.reload()
     assert taken == ["debug", "error", "error"]
     said = [record.msg for record in caplog.records if "reloaded" in str(record.msg)]
-    assert [one["changed"] for one in said] == [["log_level"], ["log_level"], []]
+    assert [item["changed"] for item in said] == [["log_level"], ["log_level"], []]
     # It is named until the restart comes.
-    assert [one["needs_restart"] for one in said] == [["grace_s"]] * 3
+    assert [item["needs_restart"] for item in said] == [["grace_s"]] * 3
     assert (reloader.settings.log_level, reloader.settings.grace_s) == ("error", 10.0)
 
 

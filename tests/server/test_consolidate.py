@@ -43,7 +43,7 @@ def test_consolidate_streams_progress_candidate_and_the_end(wire: Wire, collecti
         wire.memory.Recall(memory_pb.RecallRequest(collection=collection, text="lamp in the hall"))
     found = answers(wire, collection)
     assert found[0].WhichOneof("event") == "progress"
-    (candidate,) = [one.candidate for one in found if one.HasField("candidate")]
+    (candidate,) = [response.candidate for response in found if response.HasField("candidate")]
     assert (candidate.snippet_a, candidate.snippet_b) == TEXTS
     assert candidate.judgement.verdict == types_pb2.VERDICT_REFINEMENT
     assert candidate.keep_id in (candidate.memory_a_id, candidate.memory_b_id)
@@ -76,9 +76,11 @@ def test_consolidate_retried_with_its_operation_id_replays_the_figures(
 
 def test_consolidate_resumed_tells_the_rest(wire: Wire, collection: str) -> None:
     whole = answers(wire, collection)
-    at = next(place for place, one in enumerate(whole) if one.HasField("candidate"))
+    at = next(place for place, response in enumerate(whole) if response.HasField("candidate"))
     rest = answers(wire, collection, resume_token=whole[at].resume_token)
-    assert [one.WhichOneof("event") for one in rest if not one.HasField("progress")] == [
+    assert [
+        response.WhichOneof("event") for response in rest if not response.HasField("progress")
+    ] == [
         "cluster",
         "done",
     ]

@@ -117,7 +117,10 @@ def test_metrics_stats_and_top_show_what_expires(tmp_path: Path) -> None:
     ):
         client.list()
         sample = fetched(f"http://{server.metrics_address}/metrics")
-        told = [(one.what, round((one.time.timestamp() - NOW_S) / DAY_S)) for one in ends(client)]
+        told = [
+            (expiry.what, round((expiry.time.timestamp() - NOW_S) / DAY_S))
+            for expiry in ends(client)
+        ]
         assert told == [
             ("identity", 10),
             ("client_certificate", CLIENT_DAYS),

@@ -36,9 +36,12 @@ def test_neighbors_spread_along_links_as_far_as_was_asked(wire, chain):
     collection, ids = chain
     request = graph.NeighborsRequest(collection=collection, ids=ids[:1], depth=2, hop_decay=1.0)
     answer = wire.memory.Neighbors(request, timeout=10)
-    assert [one.memory.id for one in answer.neighbors] == ids[1:3]
-    assert [(one.depth, one.activation) for one in answer.neighbors] == [(1, 0.5), (2, 0.25)]
-    assert [one.via_id for one in answer.neighbors] == ids[:2]
+    assert [neighbor.memory.id for neighbor in answer.neighbors] == ids[1:3]
+    assert [(neighbor.depth, neighbor.activation) for neighbor in answer.neighbors] == [
+        (1, 0.5),
+        (2, 0.25),
+    ]
+    assert [neighbor.via_id for neighbor in answer.neighbors] == ids[:2]
     assert answer.neighbors[0].via.type == types_pb2.LINK_TYPE_CAUSES
     assert not answer.truncated
     request.limit = 1
@@ -141,7 +144,7 @@ def test_episode_is_made_read_listed_and_taken_away(wire, fails, chain):
     wire.memory.Undo(ops.UndoRequest(collection=collection, target_operation_id="f1"), timeout=10)
     assert wire.memory.GetEpisode(request, timeout=10).note == ""
     listing = graph.ListEpisodesRequest(collection=collection, memory_id=ids[0])
-    assert [one.id for one in wire.memory.ListEpisodes(listing, timeout=10).episodes] == [
+    assert [other.id for other in wire.memory.ListEpisodes(listing, timeout=10).episodes] == [
         episode.id
     ]
     listing.memory_id = ids[1]

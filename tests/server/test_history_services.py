@@ -70,15 +70,17 @@ def test_undo_with_a_conflict_is_aborted_and_partial_takes_the_rest_back(wire, f
     assert failure.details["conflict_count"] == "2"
     request.dry_run = True
     conflicts = wire.memory.Undo(request, timeout=10).conflicts
-    assert {one.memory_id for one in conflicts} == set(ids[:2])
-    assert {one.kind for one in conflicts} == {ops.UNDO_CONFLICT_KIND_UNDONE_ALREADY}
-    assert {one.revision for one in conflicts} == {back.revision}
+    assert {found_conflict.memory_id for found_conflict in conflicts} == set(ids[:2])
+    assert {found_conflict.kind for found_conflict in conflicts} == {
+        ops.UNDO_CONFLICT_KIND_UNDONE_ALREADY
+    }
+    assert {found_conflict.revision for found_conflict in conflicts} == {back.revision}
     # What the first Undo did can be taken back of the other memory alone.
     request = ops.UndoRequest(collection=collection, target_revision=back.revision)
     assert fails(wire.memory.Undo, request).details["conflict_count"] == "1"
     request.partial = True
     answer = wire.memory.Undo(request, timeout=10)
-    assert [one.id for one in answer.memories] == [ids[1]]
+    assert [memory.id for memory in answer.memories] == [ids[1]]
     (conflict,) = answer.conflicts
     assert (conflict.kind, conflict.memory_id) == (ops.UNDO_CONFLICT_KIND_CHANGED, ids[0])
 
@@ -147,7 +149,7 @@ def test_history_tells_versions_newest_first(wire, filled):
     wire.memory.Forget(pb.ForgetRequest(collection=collection, ids=ids[:1]), timeout=10)
     request = ops.HistoryRequest(collection=collection, memory_id=ids[0], page_size=3)
     page = wire.memory.History(request, timeout=10)
-    assert [one.operation.kind for one in page.versions] == ["Forget", "Link", "Update"]
+    assert [version.operation.kind for version in page.versions] == ["Forget", "Link", "Update"]
     forgot, linked, updated = page.versions
     assert forgot.changed == ["status"]
     assert forgot.memory.status == types_pb2.STATUS_FORGOTTEN
@@ -159,7 +161,7 @@ def test_history_tells_versions_newest_first(wire, filled):
     assert updated.operation.agent_id == "bob"
     request.page_token = page.next_page_token
     rest = wire.memory.History(request, timeout=10)
-    assert [one.operation.kind for one in rest.versions] == ["Update", "Remember"]
+    assert [version.operation.kind for version in rest.versions] == ["Update", "Remember"]
     assert (rest.versions[1].memory.content, rest.next_page_token) == (TEXTS[0], "")
 
 
@@ -214,7 +216,10 @@ def test_as_of_reads_what_was_there_then(wire, fails, filled):
     then = {"revision": 2}
     wire.memory.Forget(pb.ForgetRequest(collection=collection, ids=ids[:1]), timeout=10)
     page = wire.memory.List(pb.ListRequest(collection=collection, as_of=then), timeout=10)
-    assert ([one.content for one in page.memories], page.as_of_revision) == (list(TEXTS[:2]), 2)
+    assert ([memory.content for memory in page.memories], page.as_of_revision) == (
+        list(TEXTS[:2]),
+        2,
+    )
     got = wire.memory.Get(
         pb.GetRequest(collection=collection, ids=ids[:1] + ids[3:], as_of=then), timeout=10
     )
@@ -291,7 +296,7 @@ def test_what_refuses_takes_the_place_and_everybody_hears_of_it(wire, filled, by
     watch = wire.memory.Watch(
         ops.WatchRequest(collection=collection, after_revision=would.revision), timeout=10
     )
-    change = next(one.change for one in watch if one.WhichOneof("event") == "change")
+    change = next(item.change for item in watch if item.WhichOneof("event") == "change")
     watch.cancel()
     assert change.operation.operation_id == request.operation_id
     assert undo(wire, collection, target_revision=answer.revision).undone
@@ -323,7 +328,7 @@ def test_forget_of_many_with_revisions_is_replayed(wire):
     collection = wire.collection()
     saved = [wire.remember(f"Item {i} of {i * 17}.", collection) for i in range(17)]
     request = pb.ForgetRequest(
-        collection=collection, ids=[one.memory_id for one in saved], operation_id="f1"
+        collection=collection, ids=[item.memory_id for item in saved], operation_id="f1"
     )
     got = wire.memory.Get(pb.GetRequest(collection=collection, ids=request.ids), timeout=10)
     for memory in got.memories:

@@ -110,7 +110,7 @@ def test_report_says_what_the_judge_would_change_and_what_of_it_is_wrong(
         "newly asked": {"count": 0, "wrong_count": 0},
         "no longer asked": {"count": 1, "wrong_count": 1},
     }
-    assert [(one["line"], one["change"], one["b"]) for one in report["wrong"]] == [
+    assert [(pair["line"], pair["change"], pair["b"]) for pair in report["wrong"]] == [
         (1, "newly refused", DOG[1]),
         (3, "no longer asked", SHOP[1]),
     ]
@@ -270,7 +270,7 @@ def test_packed_file_is_read_as_a_plain_one(tmp_path: Path, file: Path) -> None:
     packed = tmp_path / "pairs.jsonl.gz"
     packed.write_bytes(gzip.compress(file.read_bytes()))
     assert read_pairs(packed) == read_pairs(file)
-    assert [one.line for one in read_pairs(file, limit=2)] == [1, 2]
+    assert [pair.line for pair in read_pairs(file, limit=2)] == [1, 2]
 
 
 def test_too_many_pairs_and_too_large_a_file_are_refused(
@@ -302,7 +302,7 @@ def test_pairs_are_asked_in_batches_and_answered_in_their_order() -> None:
     judge = ScriptedJudge(Relation.MORE, of="c!", batch_max=2)
     answers, _ = ask_all(judge, labelled(*"abcde"), silent)
     assert judge.batches == [2, 2, 1]
-    assert [one and one.failure for one in answers] == [""] * 5
+    assert [answer and answer.failure for answer in answers] == [""] * 5
     third = answers[2]
     assert third is not None
     assert third.opinion is not None

@@ -63,7 +63,7 @@ def test_each_module_builds_its_mappings_by_itself() -> None:
     code = f"""
 import importlib, sys
 for name in {MODULES!r}:
-    for loaded in [one for one in sys.modules if one.startswith("totonoe_server.wire")]:
+    for loaded in [name for name in sys.modules if name.startswith("totonoe_server.wire")]:
         del sys.modules[loaded]
     importlib.import_module(f"totonoe_server.wire.{{name}}")
 """

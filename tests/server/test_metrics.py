@@ -95,11 +95,11 @@ def test_items_of_a_stream_that_fail_are_counted_one_by_one(wire: Any) -> None:
     items = [{"collection": collection, "memory": {"content": text}} for text in drafts]
     request = pb.RememberManyRequest(items=items)
     answers = list(wire.memory.RememberMany(iter([request, request]), timeout=30))
-    assert sum(len(one.results) for one in answers) == 8
+    assert sum(len(answer.results) for answer in answers) == 8
     now = sample(wire)
     for reason, count in (("EMPTY_TEXT", 4), ("NUL_IN_TEXT", 2)):
         labels = {"reason": reason}
-        found = [dict(one)["reason"] for one, _ in before.all("totonoe_refused_total")]
+        found = [dict(item)["reason"] for item, _ in before.all("totonoe_refused_total")]
         earlier = before.one("totonoe_refused_total", **labels) if reason in found else 0
         assert now.one("totonoe_refused_total", **labels) - earlier == count
 
@@ -116,13 +116,13 @@ def test_text_is_what_prometheus_reads_and_counts_of_buckets_grow(wire: Any) -> 
     wire.remember("Any text.", wire.collection())
     status, text = read(metrics_address(wire.server))
     assert status == 200
-    families = {one.name: one for one in text_string_to_metric_families(text)}
+    families = {metric.name: metric for metric in text_string_to_metric_families(text)}
     buckets = [
-        one.value
-        for one in families["totonoe_rpc_seconds"].samples
-        if one.name.endswith("_bucket")
-        and one.labels["method"] == "Remember"
-        and one.labels["code"] == "OK"
+        sample.value
+        for sample in families["totonoe_rpc_seconds"].samples
+        if sample.name.endswith("_bucket")
+        and sample.labels["method"] == "Remember"
+        and sample.labels["code"] == "OK"
     ]
     assert buckets == sorted(buckets)
     assert buckets[-1] > 0
@@ -176,7 +176,7 @@ def test_taken_port_is_one_line_and_leaves_nothing_behind() -> None:
         ):
             pass
     new = set(threading.enumerate()) - set(before)
-    assert not [one for one in new if one.name == "metrics"]
+    assert not [thread for thread in new if thread.name == "metrics"]
 
 
 def test_failure_while_reading_is_500_without_a_text(
@@ -228,7 +228,7 @@ def test_more_than_100_collections_fold_into_other() -> None:
     ]
     shown = metrics.folded([*small, *hundred])
     assert len(shown) == 101
-    assert {one.name for one in shown[:-1]} == {one.name for one in hundred}
+    assert {figures.name for figures in shown[:-1]} == {figures.name for figures in hundred}
     other = shown[-1]
     assert (other.name, other.queue_length, other.rated_count) == ("other", 2, 4)
     assert (other.checkpoint_us, other.writable) == (5, False)
@@ -237,11 +237,13 @@ def test_more_than_100_collections_fold_into_other() -> None:
 
 def test_collection_that_is_called_other_is_counted_with_the_others() -> None:
     shown = metrics.folded([collection("other", 5), collection("a", 1)])
-    assert [(one.name, one.file_bytes) for one in shown] == [("a", 1), ("other", 5)]
+    assert [(figures.name, figures.file_bytes) for figures in shown] == [("a", 1), ("other", 5)]
     many = [collection("other", 500), *(collection(f"c{n}", n) for n in range(1, 102))]
     shown = metrics.folded(many)
-    assert [one.name for one in shown].count("other") == 1
-    assert sum(one.file_bytes for one in shown) == sum(one.file_bytes for one in many)
+    assert [figures.name for figures in shown].count("other") == 1
+    assert sum(figures.file_bytes for figures in shown) == sum(
+        figures.file_bytes for figures in many
+    )
 
 
 def test_histogram_counts_each_value_once_below_its_bound() -> None:

@@ -268,7 +268,7 @@ def test_items_are_counted_and_logged_under_their_calls(
         assert set(guard.figures.methods["Remember"].seconds) == {"OK"}
         assert guard.figures.methods["Multiplex"].now == 1
     logged = [record.msg for record in caplog.records if isinstance(record.msg, dict)]
-    said = {one["method"]: one for one in logged if one["event"] == "call"}
+    said = {entry["method"]: entry for entry in logged if entry["event"] == "call"}
     assert said["Remember"]["request_id"] == "job-7"
     assert said["Forget"]["reason"] == "MEMORY_NOT_FOUND"
 

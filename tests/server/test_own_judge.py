@@ -93,8 +93,8 @@ def test_compare_asks_the_own_judge(monkeypatch):
             said[kind] = client.compare(*texts).judgement
             hard = client.compare("The port is 80", "The port is 81").judgement
             assert hard.hard
-            assert Finding.JUDGE not in {one.finding for one in hard.evidence}
+            assert Finding.JUDGE not in {line.finding for line in hard.evidence}
     by_own = said["own"].evidence[0]
     assert (by_own.finding, by_own.own_text) == (Finding.JUDGE, "own:tiny-1")
-    assert Finding.JUDGE not in {one.finding for one in said["none"].evidence}
+    assert Finding.JUDGE not in {line.finding for line in said["none"].evidence}
     assert said["own"].same_probability > said["none"].same_probability

@@ -50,7 +50,7 @@ class Scene:
 
     @property
     def hidden(self) -> tuple[str, ...]:
-        return tuple(self.ids[one] for one in ("born", "turned", "head", "waiting"))
+        return tuple(self.ids[text] for text in ("born", "turned", "head", "waiting"))
 
     def call(self, name: str, request: Message) -> list[Message]:
         """All messages of a call by ben; of a Watch up to the first heartbeat."""
@@ -156,8 +156,8 @@ def scene(wire: Any) -> Iterator[Scene]:
         ),
         timeout=20,
     )
-    for one in (turned, ids["head"]):
-        set_private(wire, collection, one)
+    for memory_id in (turned, ids["head"]):
+        set_private(wire, collection, memory_id)
     wire.memory.Forget(
         pb.ForgetRequest(
             collection=collection, agent_id="ann", ids=[turned], reason=f"no {SECRET}"
@@ -177,7 +177,7 @@ def scene(wire: Any) -> Iterator[Scene]:
 
 
 def every_status() -> types_pb2.Filter:
-    values = [one for one in types_pb2.Status.values() if one]
+    values = [status for status in types_pb2.Status.values() if status]
     return types_pb2.Filter(statuses=values)
 
 
@@ -363,7 +363,9 @@ def update(memory_id: str, **fields: Any) -> pb.UpdateRequest:
 
 def every_but_forgotten() -> types_pb2.Filter:
     gone = (types_pb2.STATUS_UNSPECIFIED, types_pb2.STATUS_FORGOTTEN)
-    return types_pb2.Filter(statuses=[one for one in types_pb2.Status.values() if one not in gone])
+    return types_pb2.Filter(
+        statuses=[status for status in types_pb2.Status.values() if status not in gone]
+    )
 
 
 def without_farewells(message: Message) -> Message:
@@ -373,9 +375,9 @@ def without_farewells(message: Message) -> Message:
     kept = ops.WatchResponse()
     kept.CopyFrom(message)
     stay = [
-        one
-        for one in message.change.memories
-        if one.type != ops.CHANGE_TYPE_FORGOTTEN or one.HasField("memory")
+        change
+        for change in message.change.memories
+        if change.type != ops.CHANGE_TYPE_FORGOTTEN or change.HasField("memory")
     ]
     del kept.change.memories[:]
     kept.change.memories.extend(stay)
@@ -390,7 +392,7 @@ def test_every_call_names_and_quotes_nothing_hidden(scene: Scene) -> None:
         for message in map(without_farewells, scene.call(name, request)):
             said = str(message)
             where = f"{number}: {name} {request}"
-            assert not [one for one in scene.hidden if one in said], where
+            assert not [text for text in scene.hidden if text in said], where
             # What ben said himself is told to him again.
             if name in ("Remember", "RememberMany", "Import"):
                 mine.append(said)
@@ -400,7 +402,7 @@ def test_every_call_names_and_quotes_nothing_hidden(scene: Scene) -> None:
 
 def test_every_call_is_tried() -> None:
     services = pb.DESCRIPTOR.services_by_name["MemoryService"].methods
-    assert {one.name for one in services} <= {name for name, _ in CALLS}
+    assert {descriptor.name for descriptor in services} <= {name for name, _ in CALLS}
     assert {"Export", "Import"} <= {name for name, _ in CALLS}
 
 
@@ -492,7 +494,7 @@ def test_external_id_of_a_hidden_memory_is_as_free_as_any(wire: Any) -> None:
             ("List", pb.ListRequest(filter=every_status())),
         ):
             try:
-                told += [str(one) for one in scene.call(name, request)]
+                told += [str(message) for message in scene.call(name, request)]
             except grpc.RpcError as error:
                 told.append(f"{error.code()} {error.details()}")
         return told

@@ -132,8 +132,10 @@ def test_auc_counts_ties_half_like_every_pair_by_hand():
         values = [generator.randrange(5) / 4 for _ in range(12)]
         same = [generator.random() < 0.5 for _ in values]
         wins = [
-            (one > other) + (one == other) / 2
-            for (one, a), (other, b) in itertools.product(zip(values, same, strict=True), repeat=2)
+            (value > other) + (value == other) / 2
+            for (value, a), (other, b) in itertools.product(
+                zip(values, same, strict=True), repeat=2
+            )
             if a and not b
         ]
         found = figures.auc(np.array(values), np.array(same))
@@ -162,7 +164,7 @@ def test_reciprocal_rank_is_that_of_the_first_evidence():
 
 
 def test_percentile_is_a_value_that_was_measured():
-    values = [float(one) for one in range(1, 101)]
+    values = [float(number) for number in range(1, 101)]
     assert figures.percentile(values, 50) == 50.0
     assert figures.percentile(values, 99) == 99.0
 
@@ -182,15 +184,15 @@ def judged(items, named, asked=None, shown=None):
     asked, shown = asked or {}, shown or {}
     answers = [
         SimpleNamespace(
-            saved=one.id not in named,
-            memory_id=named.get(one.id, one.id),
+            saved=item.id not in named,
+            memory_id=named.get(item.id, item.id),
             guard=SimpleNamespace(
                 method=Method.COSINE,
-                question=SimpleNamespace(memory_id=asked[one.id]) if one.id in asked else None,
-                nearest=SimpleNamespace(memory_id=shown[one.id]) if one.id in shown else None,
+                question=SimpleNamespace(memory_id=asked[item.id]) if item.id in asked else None,
+                nearest=SimpleNamespace(memory_id=shown[item.id]) if item.id in shown else None,
             ),
         )
-        for one in items
+        for item in items
     ]
     return streams.judge(items, answers)
 
@@ -217,7 +219,7 @@ ITEMS = [
     ],
 )
 def test_worth_of_a_refusal_goes_by_the_class_of_what_it_names(named, worth):
-    last = [one for one in judged(ITEMS, named) if one.refused][-1]
+    last = [item for item in judged(ITEMS, named) if item.refused][-1]
     assert last.worth == worth
 
 
@@ -276,7 +278,7 @@ def test_figures_without_questions_claim_nothing():
 
 
 def test_repeated_places_are_hits_of_a_class_before_them():
-    answers = [SimpleNamespace(saved=one.id != "a3", memory_id=one.id) for one in ITEMS]
+    answers = [SimpleNamespace(saved=item.id != "a3", memory_id=item.id) for item in ITEMS]
     hits = [SimpleNamespace(memory=SimpleNamespace(id=id_)) for id_ in ("a", "b", "a2", "c")]
     found = [SimpleNamespace(hits=hits), SimpleNamespace(hits=[])]
     assert streams._repeated(ITEMS, answers, found) == 0.25

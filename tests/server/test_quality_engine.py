@@ -176,7 +176,7 @@ def test_shipped_probe_set_comes_first(run, tmp_path):
     file = write(tmp_path / "pairs.jsonl", ROWS)
     done, report = run("--probe", file, "--limit", "2", "--json")
     assert done.exit_code == 0, done.output
-    assert [one["file"].rpartition("/")[2] for one in report["files"]] == [
+    assert [item["file"].rpartition("/")[2] for item in report["files"]] == [
         "en.jsonl", "ja.jsonl", "zh.jsonl", "pairs.jsonl",
     ]  # fmt: skip
 
@@ -219,7 +219,8 @@ def recall_file(tmp_path):
         ],
     )
     return write(
-        tmp_path / "home_memories.jsonl", [dict(zip(fields, one, strict=True)) for one in MEMORIES]
+        tmp_path / "home_memories.jsonl",
+        [dict(zip(fields, memory, strict=True)) for memory in MEMORIES],
     )
 
 
@@ -293,7 +294,7 @@ def test_tables_show_every_form(run, tmp_path, recall_file):
 def test_wrong_use_is_one_line_and_exit_code_2(run, tmp_path, arguments, says):
     file = write(tmp_path / "s.jsonl", STREAM)
     bad = write(tmp_path / "bad.jsonl", [STREAM[0], STREAM[1] | {"text": " "}])
-    done, _ = run(*(one.format(file=file, bad=bad) for one in arguments))
+    done, _ = run(*(argument.format(file=file, bad=bad) for argument in arguments))
     assert done.exit_code == 2
     assert says in done.stderr
     assert done.stderr.count("\n") == 1

@@ -89,15 +89,15 @@ def run() -> Callable[..., Result]:
 
 def test_locomo_gives_turns_and_observations_with_the_evidence_of_each(tmp_path: Path) -> None:
     found = read(write(tmp_path / "x.json", LOCOMO), Benchmark.LOCOMO)
-    assert [(one.level, one.speaker, one.text) for one in found.told] == [
+    assert [(note.level, note.speaker, note.text) for note in found.told] == [
         ("turn", "Ann", "I keep the spare keys in a blue tin."),
         ("observation", "Ann", "Ann keeps her spare keys in a tin."),
         ("turn", "Ben", "My sister moved to Oslo."),
         ("turn", "Ann", "The heating is off until autumn."),
         ("observation", "Ben", "Ben's sister lives in Oslo."),
     ]
-    assert [one.thread for one in found.told] == [f"session_{at}" for at in (1, 1, 2, 2, 2)]
-    of = {one.text: one.id for one in found.told}
+    assert [note.thread for note in found.told] == [f"session_{at}" for at in (1, 1, 2, 2, 2)]
+    of = {note.text: note.id for note in found.told}
     keys, moved, drive = found.questions
     assert keys.evidence_ids == {of[LOCOMO[0]["conversation"]["session_1"][0]["text"]]} | {
         of["Ann keeps her spare keys in a tin."]
@@ -120,12 +120,12 @@ def test_locomo_gives_turns_and_observations_with_the_evidence_of_each(tmp_path:
 def test_longmemeval_gives_each_question_its_own_conversations(tmp_path: Path) -> None:
     path = write(tmp_path / "x.json", LONGMEMEVAL)
     found = read(path, Benchmark.LONGMEMEVAL, 2)
-    assert [one.conv for one in found.questions] == ["q0", "q1"]
-    assert {one.conv for one in found.told} == {"q0", "q1"}
+    assert [question.conv for question in found.questions] == ["q0", "q1"]
+    assert {note.conv for note in found.told} == {"q0", "q1"}
     [evidence] = found.questions[0].evidence_ids
-    assert {one.id: one.text for one in found.told}[evidence] == "The gate code is 5678."
-    assert [one.speaker for one in found.told[:3]] == ["user", "assistant", "user"]
-    assert [one.thread for one in found.told[:3]] == ["session_0", "session_0", "session_1"]
+    assert {note.id: note.text for note in found.told}[evidence] == "The gate code is 5678."
+    assert [note.speaker for note in found.told[:3]] == ["user", "assistant", "user"]
+    assert [note.thread for note in found.told[:3]] == ["session_0", "session_0", "session_1"]
     assert found.questions[0].category == "knowledge-update"
 
 

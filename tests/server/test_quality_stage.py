@@ -66,7 +66,7 @@ def test_texts_of_a_checkout_lie_where_the_wheel_takes_them_from() -> None:
     for folder in ("groups", "chains"):
         assert packed[f"bench/stage/{folder}"] == f"{within}/data/{folder}"
     assert len(texts.read_groups()) == 300
-    assert Counter(one.lang for one in texts.read_groups(2)) == dict.fromkeys(
+    assert Counter(group.lang for group in texts.read_groups(2)) == dict.fromkeys(
         ("de", "en", "es", "fr", "ja", "zh"), 2
     )
 
@@ -81,8 +81,8 @@ def test_folder_without_texts_is_named(tmp_path: Path, monkeypatch: pytest.Monke
 def test_pairs_are_two_restatements_or_one_of_them_and_a_look_alike() -> None:
     other = (LookAlike("D", "number", "exclusive"), LookAlike("E", "less", "less"))
     pairs = texts.pairs_of([Group("en", "t", ("A", "B", "C"), other)])
-    assert [one[:2] for one in pairs if one.same] == [("A", "B"), ("A", "C"), ("B", "C")]
-    assert Counter(one.relation for one in pairs) == {"same": 3, "exclusive": 3, "less": 3}
+    assert [group[:2] for group in pairs if group.same] == [("A", "B"), ("A", "C"), ("B", "C")]
+    assert Counter(group.relation for group in pairs) == {"same": 3, "exclusive": 3, "less": 3}
 
 
 def test_figures_of_a_guard_are_shares_of_each_side() -> None:
@@ -105,7 +105,7 @@ def test_figures_of_a_guard_are_shares_of_each_side() -> None:
 
 @pytest.mark.skipif(not has_own_judge(), reason="the model of the judge is not installed")
 def test_daemon_does_with_pairs_what_the_rows_of_ours_say() -> None:
-    pairs = [one for one in texts.pairs_of(texts.read_groups(1)) if one.lang in ("en", "ja")]
+    pairs = [group for group in texts.pairs_of(texts.read_groups(1)) if group.lang in ("en", "ja")]
     pairs += [
         PairOfGroup("The nightly backup is stored in the cellar", text, "same", "en")
         for text in (
@@ -123,8 +123,8 @@ def test_daemon_does_with_pairs_what_the_rows_of_ours_say() -> None:
     finally:
         judge.close()
     ours = {
-        "own": [guards.with_judge(*one) for one in zip(read, said, strict=True)],
-        "none": [guards.without_judge(one) for one in read],
+        "own": [guards.with_judge(*item) for item in zip(read, said, strict=True)],
+        "none": [guards.without_judge(reading) for reading in read],
     }
     assert len(set(ours["own"])) >= 3, "too few outcomes to compare"
     assert ours["own"] != ours["none"]
@@ -209,7 +209,7 @@ def plain_bm25(written: Sequence[str], query: str) -> list[int]:
     for at, text in enumerate(written):
         weight = 0.0
         for term in set(search_terms(query)):
-            holders = sum(term in search_terms(one) for one in written)
+            holders = sum(term in search_terms(wording) for wording in written)
             count = search_terms(text).count(term)
             idf = math.log(1.0 + (len(written) - holders + 0.5) / (holders + 0.5))
             norm = 0.25 + 0.75 * lengths[at] * len(written) / sum(lengths)
@@ -252,7 +252,7 @@ def test_example_of_a_system_refuses_what_is_near_and_finds_the_nearest() -> Non
         True,
     ]
     assert system.recall("kettle", 1) == [Shown("a kettle")]
-    assert [one.text for one in system.recall("lamp", 9)] == ["the lamp", "a kettle"]
+    assert [result.text for result in system.recall("lamp", 9)] == ["the lamp", "a kettle"]
     pairs = [PairOfGroup("the lamp", text, "same", "en") for text in ("lamp the", "a kettle")]
     assert guards.one_by_one(system, pairs, ignore) == ["refused", "saved"]
     assert system.recall("lamp", 1) == [], "a pair must not see the one before it"
@@ -274,7 +274,7 @@ def test_cosine_and_words_find_the_newest_of_equals_first() -> None:
         for text in ("gate code 1234", "an oak", "gate code 5678"):
             assert system.remember(text)
         assert not system.remember("an oak")
-        assert [one.text for one in system.recall("gate code", 2)] == [
+        assert [result.text for result in system.recall("gate code", 2)] == [
             "gate code 5678",
             "gate code 1234",
         ]
@@ -293,7 +293,7 @@ def test_system_of_the_current_directory_is_found(
 ) -> None:
     (tmp_path / "my_system_of_stage.py").write_text("def make(embed):\n    return embed\n")
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "path", [one for one in sys.path if one])
+    monkeypatch.setattr(sys, "path", [text for text in sys.path if text])
     assert load("my_system_of_stage:make")(by_letters) is by_letters
 
 
@@ -332,20 +332,20 @@ def test_command_prints_a_row_for_each_guard_and_each_memory(run: Callable[..., 
     report = json.loads(done.stdout)
     ours = ["totonoe, no judge", *(["totonoe"] if has_own_judge() else [])]
     thresholds = [f"cosine {least:.2f}" for least in (0.85, 0.92, 0.95, 0.97)]
-    assert [one["name"] for one in report["groups"]["guards"]] == [
+    assert [row["name"] for row in report["groups"]["guards"]] == [
         *thresholds,
         "word Jaccard 0.70",
         HnswOnly.name,
         *ours,
     ]
-    rows = {one["name"]: one for one in report["groups"]["guards"]}
+    rows = {row["name"]: row for row in report["groups"]["guards"]}
     # The index counts in float32: a pair at the threshold may fall on either side.
     assert rows[HnswOnly.name]["refused"]["different"] == pytest.approx(
         rows["cosine 0.95"]["refused"]["different"], abs=0.02
     )
     refused = [rows[name]["refused"]["different"] for name in thresholds]
-    assert all(one >= other for one, other in itertools.pairwise(refused))
-    assert [one["name"] for one in report["chains"]["systems"]] == [
+    assert all(item >= other for item, other in itertools.pairwise(refused))
+    assert [row["name"] for row in report["chains"]["systems"]] == [
         "BM25",
         "cosine",
         HnswOnly.name,
@@ -354,5 +354,5 @@ def test_command_prints_a_row_for_each_guard_and_each_memory(run: Callable[..., 
     ]
     assert report["chains"]["n"] == 4
     drawn = tables.guards(report["groups"]), tables.chains(report["chains"])
-    assert [one.row_count for one in drawn] == [6 + len(ours), 5]
+    assert [table.row_count for table in drawn] == [6 + len(ours), 5]
     assert len(drawn[1].columns) == 2 + 1 + 2, "kinds that were left out have no column"

@@ -60,7 +60,7 @@ def test_answer_ends_with_the_question(client: Client) -> None:
         assert answer.question is not None
         assert answer.question.memory_id == first.memory_id
         assert answer.question.judgement.same_probability == pytest.approx(0.86)
-    likely = [one.target_id for one in again.links if one.type is LinkType.LIKELY_SAME]
+    likely = [link.target_id for link in again.links if link.type is LinkType.LIKELY_SAME]
     assert likely == [first.memory_id]
     (question,) = open_questions(client)
     assert (question.a.content, question.b.content) == (NIGHT, NIGHTLY)
@@ -75,7 +75,7 @@ def test_each_finding_says_how_far_it_moves_the_probability(
     monkeypatch.undo()
     third = client.remember("The lamp in the hall is green.").memory_id
     (plain,) = open_questions(client)
-    assert {one.weight for one in plain.judgement.evidence} == {None}
+    assert {line.weight for line in plain.judgement.evidence} == {None}
     (question,) = client.list_questions(
         memory_id=second, other_id=first, weights=True, page_size=1
     ).questions
@@ -86,8 +86,8 @@ def test_each_finding_says_how_far_it_moves_the_probability(
         client.list_questions(memory_id=first, other_id="mem_00000000000000ff")
     compared = client.compare("It listens on port 5433.", "It listens on port 5434.").judgement
     for judgement in (question.judgement, compared):
-        weights = [one.weight for one in judgement.evidence if one.weight is not None]
-        assert weights and all(-1.0 <= one <= 1.0 for one in weights)
+        weights = [line.weight for line in judgement.evidence if line.weight is not None]
+        assert weights and all(-1.0 <= weight <= 1.0 for weight in weights)
     (number,) = compared.evidence
     # Without it both texts are equal.
     assert number.weight == pytest.approx(compared.same_probability - 1.0)
@@ -116,11 +116,11 @@ def test_question_is_answered_once_and_undo_opens_it_again(
     first, second = saved(client)
     done = client.resolve(second, first, answer)  # type: ignore[arg-type]
     assert done.resolved
-    assert {one.content for one in client.list_all()} == live
+    assert {memory.content for memory in client.list_all()} == live
     assert open_questions(client) == []
     client.undo(done.revision)
     assert len(open_questions(client)) == 1
-    assert {one.content for one in client.list_all()} == {NIGHT, NIGHTLY}
+    assert {memory.content for memory in client.list_all()} == {NIGHT, NIGHTLY}
 
 
 def test_dry_run_tells_what_the_text_that_stays_does_not_say(client: Client) -> None:
@@ -131,12 +131,14 @@ def test_dry_run_tells_what_the_text_that_stays_does_not_say(client: Client) -> 
     assert (planned.dry_run, planned.operation_id, planned.revision) == (True, "", revision)
     merge = client.merge(kept, [gone], dry_run=True)
     assert (merge.dry_run, merge.merged, merge.operation_id) == (True, True, "")
-    assert [one.text for one in merge.lost] == ["with oat milk"]
+    assert [detail.text for detail in merge.lost] == ["with oat milk"]
     assert client.get(gone).status == "active"
     done = client.resolve(kept, gone, "same")
     assert (done.dry_run, done.closed_id, done.lost) == (False, planned.closed_id, planned.lost)
     if done.closed_id == gone:
-        assert [(one.memory_id, one.text) for one in done.lost] == [(gone, "with oat milk")]
+        assert [(detail.memory_id, detail.text) for detail in done.lost] == [
+            (gone, "with oat milk")
+        ]
 
 
 def test_loser_of_a_race_learns_who_won(client: Client) -> None:
@@ -206,7 +208,7 @@ def test_less_trusted_value_of_a_key_is_asked_about_until_it_is_answered(client:
     told = client.remember("It is port 5433.", source="user", key=key).memory_id
     page = client.remember("It is port 5434.", source="external", key=key)
     assert page.maybe_replaced_ids == (told,)
-    assert LinkType.MAY_REPLACE in {one.type for one in page.links if one.target_id == told}
+    assert LinkType.MAY_REPLACE in {link.type for link in page.links if link.target_id == told}
     (question,) = open_questions(client)
     assert question.kind is QuestionKind.REPLACES
     assert (question.b.id, question.a.id, question.version) == (page.memory_id, told, "")
@@ -258,12 +260,12 @@ def test_unsure_answer_shows_the_nearest_one_and_resolve_takes_it(unsure: Client
     assert shows(unsure.check(NIGHTLY, vector=vector_at(BASE, 0.9)), first.memory_id)
     again = unsure.remember(NIGHTLY, vector=vector_at(BASE, 0.9))
     assert shows(again, first.memory_id)
-    assert LinkType.LIKELY_SAME not in {one.type for one in again.links}
+    assert LinkType.LIKELY_SAME not in {link.type for link in again.links}
     assert open_questions(unsure) == []
     done = unsure.resolve(again.memory_id, first.memory_id, "same")
-    assert [one.id for one in unsure.list_all()] == [done.memory.id]
+    assert [memory.id for memory in unsure.list_all()] == [done.memory.id]
     unsure.undo(done.revision)
-    assert {one.content for one in unsure.list_all()} == {NIGHT, NIGHTLY}
+    assert {memory.content for memory in unsure.list_all()} == {NIGHT, NIGHTLY}
     assert unsure.resolve(again.memory_id, first.memory_id, "different").resolved
 
 

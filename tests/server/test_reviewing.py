@@ -70,7 +70,7 @@ def test_text_waits_until_it_is_confirmed(client: Client) -> None:
     assert not client.list().memories and not client.recall("museum").hits
     assert [hit.memory.id for hit in client.recall("museum", statuses=["pending"]).hits] == [page]
     why = client.why_not(page, "museum")
-    assert [one.name for one in why.unmet] == ["statuses"]
+    assert [condition.name for condition in why.unmet] == ["statuses"]
     again = client.remember(MUSEUM, source="external")
     assert (again.saved, again.duplicate_of) == (False, page)
     assert again.duplicate is not None and again.duplicate.pending
@@ -78,7 +78,7 @@ def test_text_waits_until_it_is_confirmed(client: Client) -> None:
         client.remember("It opens at ten.", source="external", supersede_ids=[page])
     assert caught.value.reason == "REVIEW_FIRST"
     questions = client.list_questions()
-    assert ([one.id for one in questions.pending], questions.pending_count) == ([page], 1)
+    assert ([memory.id for memory in questions.pending], questions.pending_count) == ([page], 1)
     done = client.review(page, "confirm", reason="checked", operation_id="once")
     assert (done.reviewed, done.memory.status) == (True, Status.ACTIVE)
     assert client.review(page, "confirm", reason="checked", operation_id="once").replayed
@@ -131,7 +131,7 @@ def test_confirming_what_is_said_already_ends_in_3(client: Client) -> None:
     known = client.remember(MUSEUM, source="user").memory_id
     out = run("review", page, "confirm", code=3)
     assert out.startswith("Not confirmed") and f"id: {known}" in out
-    assert [one[:3] for one in steps(out)] == [["review", page, "reject"]]
+    assert [step[:3] for step in steps(out)] == [["review", page, "reject"]]
 
 
 def test_watch_says_that_a_confirmed_memory_changed(client: Client) -> None:
@@ -144,7 +144,7 @@ def test_watch_says_that_a_confirmed_memory_changed(client: Client) -> None:
         for event in events:
             if event.change is None:
                 break
-            types += [one.type for one in event.change.memories]
+            types += [change.type for change in event.change.memories]
     assert types == [
         ChangeType.CREATED,
         ChangeType.UPDATED,
@@ -162,14 +162,14 @@ def test_export_carries_what_waits_and_no_import_confirms_it(
     file = tmp_path / "all.jsonl"
     run("export", str(file))
     lines = [json.loads(line) for line in file.read_text().splitlines()]
-    assert [one["status"] for one in lines if one.get("status")] == ["pending"]
+    assert [line["status"] for line in lines if line.get("status")] == ["pending"]
     assert lines[0]["policies"]["guard"]["review_from"] == "external"
     client.create_collection("copy")
     place = ("--collection", "copy", "import", str(file), *(["--as-is"] if as_is else []))
     run(*place)
     with Client(client.address, agent_id="anna", collection="copy") as copy:
-        assert [one.content for one in copy.list().memories] == ["The pump leaks."]
-        assert [one.content for one in copy.list_questions().pending] == [MUSEUM]
+        assert [memory.content for memory in copy.list().memories] == ["The pump leaks."]
+        assert [memory.content for memory in copy.list_questions().pending] == [MUSEUM]
         assert copy.get_collection("copy").guard.review_from == ("external" if as_is else None)
 
 
@@ -196,5 +196,5 @@ def test_snapshot_brings_back_what_waits(client: Client) -> None:
     client.review(page, "confirm")
     client.restore_snapshot(taken.id, "before")
     with Client(client.address, agent_id="anna", collection="before") as before:
-        assert [one.id for one in before.list_questions().pending] == [page]
+        assert [memory.id for memory in before.list_questions().pending] == [page]
         assert before.review(page, "confirm").reviewed

@@ -78,7 +78,7 @@ def test_a_second_summary_of_a_thread_is_the_next_version_of_the_first(wire):
     assert (second.saved, second.memory_id, second.grown_id) == (True, *[first.memory_id] * 2)
     assert (second.verdict, second.revision) == (types_pb2.VERDICT_UPDATE, first.revision + 1)
     found = wire.memory.Get(pb.GetRequest(collection=collection, ids=[first.memory_id]), timeout=10)
-    assert [one.content for one in found.memories] == ["Ada got her tea."]
+    assert [memory.content for memory in found.memories] == ["Ada got her tea."]
     # Of what is private nobody else is told, nor grows it.
     private = wire.remember("Ada is tired.", collection, agent_id="ann", private=True, **draft)
     assert private.grown_id == ""
@@ -130,7 +130,7 @@ def test_text_that_says_less_is_refused_where_the_collection_says_so(wire):
     refused = wire.memory.Remember(request, timeout=10)
     assert not refused.saved
     evidence = refused.duplicate.judgement.evidence
-    assert [one.finding for one in evidence] == [
+    assert [line.finding for line in evidence] == [
         types_pb2.FINDING_MISSING,
         types_pb2.FINDING_SEPARATE,
     ]
@@ -304,8 +304,8 @@ def test_collections_are_made_changed_listed_and_taken_away(wire):
     got = wire.admin.GetCollection(admin_pb.GetCollectionRequest(name="life"), timeout=10)
     assert got.collection == whole.collection
     names = [
-        one.name
-        for one in wire.admin.ListCollections(
+        collection.name
+        for collection in wire.admin.ListCollections(
             admin_pb.ListCollectionsRequest(page_size=1000), timeout=20
         ).collections
     ]
@@ -344,7 +344,7 @@ def test_stats_hold_the_figures_of_the_process(wire):
     assert stats.version
     assert stats.embedder_state == "ready"
     assert stats.collection_count >= 1
-    assert all(one.state == "serving" for one in stats.collections)
+    assert all(collection.state == "serving" for collection in stats.collections)
 
 
 def test_what_was_remembered_is_there_after_a_restart(tmp_path):

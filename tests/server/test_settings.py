@@ -156,7 +156,7 @@ def test_each_of_several_daemons_has_its_own_ports_and_shares_one(monkeypatch):
 def test_each_of_several_daemons_has_a_port_where_none_can_be_shared(monkeypatch):
     monkeypatch.setattr(addresses, "SHARES_PORTS", False)
     orders = orders_of(daemons=3, address="127.0.0.1:7766")
-    assert [one.given["address"] for one in orders] == [
+    assert [order.given["address"] for order in orders] == [
         f"127.0.0.1:{port}" for port in (7766, 7767, 7768)
     ]
     assert orders[0].seat.shared == frozenset()

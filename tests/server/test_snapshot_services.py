@@ -36,7 +36,7 @@ def restore(
 
 def texts(wire: Any, collection: str) -> set[str]:
     page = wire.memory.List(pb.ListRequest(collection=collection), timeout=30)
-    return {one.content for one in page.memories}
+    return {memory.content for memory in page.memories}
 
 
 @pytest.mark.both_stores
@@ -103,17 +103,17 @@ def test_purge_lists_rewrites_and_deletes(wire: Any, fails: Any) -> None:
         return wire.admin.Purge(request, timeout=timeout)
 
     would = purge(dry_run=True, snapshots=snapshot_pb2.SNAPSHOT_USE_DELETE)
-    assert {one.snapshot.id for one in would.snapshots} == {first.id, second.id}
-    assert not any(one.deleted or one.rewritten for one in would.snapshots)
+    assert {snapshot.snapshot.id for snapshot in would.snapshots} == {first.id, second.id}
+    assert not any(snapshot.deleted or snapshot.rewritten for snapshot in would.snapshots)
     found = purge()
-    assert {(one.snapshot.id, one.memory_count) for one in found.snapshots} == {
+    assert {(snapshot.snapshot.id, snapshot.memory_count) for snapshot in found.snapshots} == {
         (first.id, 1),
         (second.id, 1),
     }
     rewritten = purge(snapshots=snapshot_pb2.SNAPSHOT_USE_REWRITE)
     assert rewritten.missing_ids == [secret]
-    assert all(one.rewritten for one in rewritten.snapshots)
-    after = {one.snapshot.id: one.snapshot for one in rewritten.snapshots}
+    assert all(snapshot.rewritten for snapshot in rewritten.snapshots)
+    after = {snapshot.snapshot.id: snapshot.snapshot for snapshot in rewritten.snapshots}
     assert after[first.id].purged_count == 1
     assert after[first.id].sha256 != first.sha256
     assert restore(wire, first.id, name + "-back").purged_again_count == 0

@@ -55,7 +55,7 @@ def run() -> Run:
     commands.register(app)
 
     def call(*arguments: str | Path, code: int = 0) -> Any:
-        result = CliRunner().invoke(app, [str(one) for one in arguments])
+        result = CliRunner().invoke(app, [str(argument) for argument in arguments])
         assert result.exit_code == code, (arguments, result.output, result.exception)
         return result
 
@@ -138,7 +138,7 @@ def test_all_arrives_in_the_database_and_comes_back(
     assert [line.split("SHA-256")[1] for line in again.splitlines() if "SHA-256" in line] == digests
     assert len(set(digests)) == 4
     assert told_of(back) == before
-    assert not [one for one in DataDir(back).inspect() if one.findings]
+    assert not [table for table in DataDir(back).inspect() if table.findings]
 
 
 def test_deletion_can_be_undone_after_the_copy_and_writes_go_on(

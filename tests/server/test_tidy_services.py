@@ -57,10 +57,10 @@ def test_tidy_tells_first_and_closes_only_when_asked(wire):
     collection = wire.collection()
     old, new = doubles(wire, collection, "The stove is off.")
     told = tidy(wire, collection)
-    assert [list(one.closed_ids) for one in told["doubles"]] == [[old]]
+    assert [list(item.closed_ids) for item in told["doubles"]] == [[old]]
     assert told["doubles"][0].kept.id == new
     assert told["doubles"][0].cluster_id == ""
-    assert [one.phase for one in told["progress"]] == [tidy_pb2.TIDY_PHASE_DOUBLES]
+    assert [step.phase for step in told["progress"]] == [tidy_pb2.TIDY_PHASE_DOUBLES]
     (done,) = told["done"]
     assert (done.dry_run, done.closed, done.operation_id) == (True, True, "")
     assert (dict(done.read_counts), dict(done.closed_counts)) == ({"fact": 2}, {"fact": 1})
@@ -87,7 +87,7 @@ def test_more_groups_than_one_read_are_all_told(wire):
     for text in sorted(texts):
         doubles(wire, collection, text)
     told = tidy(wire, collection)
-    assert {one.kept.content for one in told["doubles"]} == texts
+    assert {item.kept.content for item in told["doubles"]} == texts
 
 
 def test_a_day_takes_as_many_as_may_go_and_then_apply_fails(wire, fails):
@@ -124,7 +124,7 @@ def test_near_states_are_clusters_with_what_a_plan_needs(wire):
     assert 0.0 < pair.distance < 0.5
     (done,) = found["done"]
     assert (done.plan_read_count, done.cluster_count, done.next_page_token) == (2, 1, "")
-    phases = [one.phase for one in found["progress"]]
+    phases = [step.phase for step in found["progress"]]
     assert phases[0] == tidy_pb2.TIDY_PHASE_NEIGHBORS
     assert tidy_pb2.TIDY_PHASE_CLUSTERS in phases
 
@@ -196,7 +196,7 @@ def test_a_plan_is_carried_out_and_each_fate_told(wire):
         tidy_pb2.TIDY_FATE_INSERTED,
         tidy_pb2.TIDY_FATE_REFUSED,
     ]
-    assert [(one.index, one.fate) for one in answer.outcomes] == list(enumerate(fates))
+    assert [(item.index, item.fate) for item in answer.outcomes] == list(enumerate(fates))
     assert [answer.outcomes[at].memory_id for at in (0, 1, 2, 4)] == [one, other, task, third]
     assert answer.outcomes[4].duplicate.memory_id == third
     assert (answer.merged_count, answer.closed_count, answer.summary_count) == (2, 2, 1)
@@ -292,21 +292,21 @@ def in_messages(updates):
     return tidy_pb2.TidyPlan(
         state_updates=[
             tidy_pb2.TidyUpdate(
-                op=tidy_pb2.TidyOp.Value(f"TIDY_OP_{one.op.name}"),
-                state_id=one.state_id,
-                kind=scalars.STATE_KINDS.to_wire(one.kind),
-                body_text=one.body_text,
-                payload=scalars.struct_to_wire(one.payload),
-                confidence=one.confidence,
-                salience=one.salience,
-                valid_from_ts=scalars.time_to_wire(one.valid_from_us),
-                valid_to_ts=scalars.time_to_wire(one.valid_to_us),
-                last_confirmed_at=scalars.time_to_wire(one.last_confirmed_us),
-                reason=one.reason,
-                evidence_event_ids=one.evidence_ids,
-                expected_revision=one.expected_revision,
+                op=tidy_pb2.TidyOp.Value(f"TIDY_OP_{update.op.name}"),
+                state_id=update.state_id,
+                kind=scalars.STATE_KINDS.to_wire(update.kind),
+                body_text=update.body_text,
+                payload=scalars.struct_to_wire(update.payload),
+                confidence=update.confidence,
+                salience=update.salience,
+                valid_from_ts=scalars.time_to_wire(update.valid_from_us),
+                valid_to_ts=scalars.time_to_wire(update.valid_to_us),
+                last_confirmed_at=scalars.time_to_wire(update.last_confirmed_us),
+                reason=update.reason,
+                evidence_event_ids=update.evidence_ids,
+                expected_revision=update.expected_revision,
             )
-            for one in updates
+            for update in updates
         ]
     )
 

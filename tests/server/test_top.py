@@ -121,7 +121,7 @@ def test_of_several_daemons_rates_are_added_up_and_times_are_of_the_slowest() ->
     assert (row["per_s"], row["in_flight"]) == (35.0 + 45.0, 2)
     slowest = command.figures(first)["methods"][0]
     assert row["p99_ms"] == slowest["p99_ms"] > command.figures(other)["methods"][0]["p99_ms"]
-    assert [(one["daemon"], one["answers"]) for one in shown["daemons"]] == [
+    assert [(daemon["daemon"], daemon["answers"]) for daemon in shown["daemons"]] == [
         *((1, True), (2, False), (3, True))
     ]
     drawn = Console(width=120, record=True, file=io.StringIO())
@@ -143,6 +143,10 @@ def test_top_reads_each_of_several_daemons_at_the_port_of_its_number(
     monkeypatch.setattr(command, "fetched", fetched)
     shown = run("--once", "--json", "--metrics-address", "7767", "--daemons", "3")
     assert asked == [f"http://127.0.0.1:{port}/metrics" for port in (7767, 7768, 7769)]
-    assert [one["answers"] for one in json.loads(shown.output)["daemons"]] == [True, False, True]
+    assert [daemon["answers"] for daemon in json.loads(shown.output)["daemons"]] == [
+        True,
+        False,
+        True,
+    ]
     none = run("--once", "--metrics-address", "7768")
     assert (none.exit_code, none.output.count("\n")) == (1, 1)

@@ -83,7 +83,7 @@ def test_new_memory_is_embedded_between_two_decisions(traced: Any, spans: Any) -
     }
     assert (call.kind, call.parent_span_id) == (Span.SPAN_KIND_SERVER, b"")
     holds(call, stages)
-    assert sum(one.end_time_unix_nano - one.start_time_unix_nano for one in stages) <= (
+    assert sum(stage.end_time_unix_nano - stage.start_time_unix_nano for stage in stages) <= (
         call.end_time_unix_nano - call.start_time_unix_nano
     )
     assert collector.resources[0]["service.name"] == "totonoe"
@@ -237,7 +237,7 @@ def test_log_and_span_name_the_call_alike(open_wire: Any, caplog: pytest.LogCapt
         wire.memory.List(pb.ListRequest(), metadata=(("x-request-id", "job-7"),))
         wire.memory.List(pb.ListRequest())
         calls = collector.wait_for(2)
-    lines = [one.msg for one in caplog.records if isinstance(one.msg, dict)]
+    lines = [record.msg for record in caplog.records if isinstance(record.msg, dict)]
     logged = [line["request_id"] for line in lines if line["event"] == "call"]
     assert [attributes_of(call)["totonoe.request_id"] for call in calls] == logged
     assert logged[0] == "job-7"
@@ -269,11 +269,11 @@ def test_collector_that_is_down_fails_no_call_and_is_one_line(
             assert wire.remember(f"Fact number {number}.").saved
         wait_until(lambda: "traces are not taken" in caplog.text)
         assert wire.remember("The last fact.").saved
-    said = [one.msg for one in caplog.records if isinstance(one.msg, dict)]
+    said = [record.msg for record in caplog.records if isinstance(record.msg, dict)]
     lost = [line for line in said if line["event"] == "traces are not taken"]
     assert [line["endpoint"] for line in lost] == [endpoint]
     # Nothing of the packages' own, which would be a line for each try.
-    assert not [one for one in caplog.records if one.name.startswith("opentelemetry")]
+    assert not [record for record in caplog.records if record.name.startswith("opentelemetry")]
 
 
 def test_collector_that_comes_back_is_one_line_too(caplog: pytest.LogCaptureFixture) -> None:
@@ -284,7 +284,7 @@ def test_collector_that_comes_back_is_one_line_too(caplog: pytest.LogCaptureFixt
     reported = tracing._Reported(exporter, "http://h:1")
     spans: Any = [object(), object()]
     assert [reported.export(spans) for _ in range(4)] == [failed, failed, taken, taken]
-    said = [one.msg for one in caplog.records if isinstance(one.msg, dict)]
+    said = [record.msg for record in caplog.records if isinstance(record.msg, dict)]
     assert [line["event"] for line in said] == ["traces are not taken", "traces are taken again"]
     assert said[1]["lost_spans"] == 4
 
@@ -355,7 +355,7 @@ def test_environment_names_the_service_and_the_sampler(
         wire.memory.ListQuestions(questions_pb2.ListQuestionsRequest(), metadata=sampled)
         (call,) = collector.wait_for(1)
     assert call.name == "totonoe.v1.MemoryService/ListQuestions"
-    assert {one["service.name"] for one in collector.resources} == {"memories"}
+    assert {resource["service.name"] for resource in collector.resources} == {"memories"}
 
 
 @pytest.mark.parametrize(

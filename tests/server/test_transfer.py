@@ -33,7 +33,7 @@ def _collection(wire: Wire) -> str:
 
 def export(wire: Wire, collection: str, **more: Any) -> bytes:
     request = pb.ExportRequest(collection=collection, **({"agent_id": "anna"} | more))
-    return b"".join(one.data for one in wire.admin.Export(request, timeout=30))
+    return b"".join(item.data for item in wire.admin.Export(request, timeout=30))
 
 
 def start(collection: str, **more: Any) -> pb.ImportRequest:
@@ -55,13 +55,13 @@ def import_(wire: Wire, collection: str, data: bytes, **more: Any) -> list[pb.Im
 def test_export_and_import_as_is_over_the_wire(wire: Wire, collection: str) -> None:
     request = pb.ExportRequest(collection=collection, agent_id="anna", include_vectors=True)
     messages = list(wire.admin.Export(request, timeout=30))
-    data = b"".join(one.data for one in messages)
-    assert {one.revision for one in messages} == {3}
+    data = b"".join(message.data for message in messages)
+    assert {message.revision for message in messages} == {3}
     assert (messages[-1].record_count, messages[-1].memory_count) == (len(records(data)), 3)
     other = wire.collection()
     answers = import_(wire, other, data, as_is=True, operation_id="once")
-    assert [one.done for one in answers] == [False] * (len(answers) - 1) + [True]
-    assert {one.operation_id for one in answers} == {"once"}
+    assert [response.done for response in answers] == [False] * (len(answers) - 1) + [True]
+    assert {response.operation_id for response in answers} == {"once"}
     last = answers[-1]
     assert (last.saved_count, last.operation_count, last.vectors_used) == (3, 1, True)
     assert (last.header.collection, last.header.revision) == (collection, 3)
@@ -97,7 +97,7 @@ def test_import_through_the_guard_tells_what_was_not_saved(wire: Wire, collectio
     last = answers[-1]
     assert (last.done, last.saved_count, last.failed_count, last.existing_count) == (True, 0, 1, 1)
     assert dict(last.refused_counts) == {"exact": 1}
-    items = {one.line: one for answer in answers for one in answer.items}
+    items = {item.line: item for answer in answers for item in answer.items}
     assert (items[2].duplicate_of, items[2].method, items[2].similarity) == (held, "exact", 1.0)
     assert (items[3].error.reason, items[3].memory_id) == ("BAD_IMPORT", lines[2]["id"])
     assert items[3].error.details["field"] == "importance"

@@ -199,7 +199,7 @@ def test_collection_of_one_is_listed_by_the_other(pair: Any) -> None:
     one, other = pair
     name = one.collection(description="of the first daemon")
     page = other.admin.ListCollections(admin_pb.ListCollectionsRequest(page_size=1000), timeout=30)
-    assert name in [one.name for one in page.collections]
+    assert name in [collection.name for collection in page.collections]
 
 
 def test_snapshot_of_one_is_restored_by_the_other_and_purged(pair: Any, collection: str) -> None:

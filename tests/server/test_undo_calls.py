@@ -203,12 +203,12 @@ def test_purge_is_applied_and_its_dry_run_only_looked_at(fake):
     answer = fake.admin.Purge(request, timeout=10)
     assert (answer.revision, answer.dry_run, list(answer.purged_ids)) == (4, False, IDS[:1])
     command = Purge("", (IDS[0],))
-    assert [one[0] for one in fake.engine.calls] == ["apply", "purge_snapshots"]
+    assert [call[0] for call in fake.engine.calls] == ["apply", "purge_snapshots"]
     assert fake.engine.calls[0] == ("apply", "default", "op_4", (command,))
     request.dry_run = True
     answer = fake.admin.Purge(request, timeout=10)
     assert (answer.revision, answer.dry_run, answer.operation_id) == (3, True, "")
-    asked = [one for one in fake.engine.calls[1:] if one[0] != "purge_snapshots"]
+    asked = [call for call in fake.engine.calls[1:] if call[0] != "purge_snapshots"]
     assert asked == [("preview", "default", command)]
     assert len(fake.engine.calls) == 4, "both look into snapshots"
 

@@ -54,7 +54,7 @@ def found(directory: Path) -> tuple[int, list[str]]:
     code, said = verify(directory, "--json")
     answer: dict[str, Any] = json.loads(said)
     assert answer["sound"] is (code == 0)
-    return code, [f"{one['name']} {line}" for one in answer["files"] for line in one["findings"]]
+    return code, [f"{file['name']} {line}" for file in answer["files"] for line in file["findings"]]
 
 
 def default_of(directory: Path) -> Path:
@@ -176,7 +176,9 @@ def copies(directory: Path) -> tuple[Path, Path]:
 
 def copied_bytes(copies: tuple[Path, Path]) -> dict[Path, bytes]:
     places = (copies[0].parent, copies[1].parent)
-    return {path: path.read_bytes() for one in places for path in one.rglob("*") if path.is_file()}
+    return {
+        path: path.read_bytes() for file in places for path in file.rglob("*") if path.is_file()
+    }
 
 
 def test_checkpoints_and_snapshots_are_looked_at(
@@ -235,7 +237,7 @@ def test_damaged_snapshot_is_named(directory: Path, copies: tuple[Path, Path]) -
     path.write_bytes(sound[:5000])
     assert found(directory)[0] == 1
     path.unlink()
-    assert any("cannot be read" in one for one in found(directory)[1])
+    assert any("cannot be read" in wording for wording in found(directory)[1])
     path.write_bytes(sound)
     text = manifest.read_bytes()
     manifest.write_bytes(text[:50])

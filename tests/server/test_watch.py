@@ -39,7 +39,7 @@ def watch(wire, collection="", agent_id="anna", **rest):
 
 def told(message) -> list[tuple[int, str]]:
     """(type, id) of a message's memories."""
-    return [(one.type, one.memory_id) for one in message.change.memories]
+    return [(memory.type, memory.memory_id) for memory in message.change.memories]
 
 
 def take(call, count: int) -> list[op.WatchResponse]:
@@ -143,9 +143,9 @@ def test_stream_goes_on_where_another_ended(wire):
     first = take(call, 2)
     call.cancel()
     rest = watch(wire, name, after_revision=first[-1].revision)
-    assert [one.memory_id for each in (*first, *take(rest, 1)) for one in each.change.memories] == (
-        ids
-    )
+    assert [
+        change.memory_id for each in (*first, *take(rest, 1)) for change in each.change.memories
+    ] == (ids)
     rest.cancel()
 
 
@@ -165,7 +165,7 @@ def test_every_watcher_gets_everything_in_order(wire):
             wire.memory.Remember(request, timeout=30)
 
     work = [(follow, number) for number in seen] + [(write, number) for number in seen]
-    threads = [threading.Thread(target=one, args=(number,)) for one, number in work]
+    threads = [threading.Thread(target=call, args=(number,)) for call, number in work]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -223,7 +223,7 @@ def test_heartbeat_ends_what_there_was_without_a_silence(wire):
         wire.remember(text, name)
     call = watch(wire, name, after_revision=0, heartbeat_s=300)
     messages = [next(call) for _ in range(3)]
-    assert [(one.WhichOneof("event"), one.revision) for one in messages] == [
+    assert [(message.WhichOneof("event"), message.revision) for message in messages] == [
         ("change", 1),
         ("change", 2),
         ("heartbeat", 2),
@@ -493,14 +493,14 @@ def test_large_change_comes_in_parts_of_which_the_last_counts(fake, monkeypatch)
     while parts[-1].revision != 7:
         parts.append(next(call))
     call.cancel()
-    assert len(parts) > 3 and {one.revision for one in parts[:-1]} == {4}
-    assert all(one.change.operation.operation_id == "op_7" for one in parts)
-    assert all(one.ByteSize() < 4_500 for one in parts)
-    assert [m.memory_id for one in parts for m in one.change.memories] == [
-        one.memory_id for one in memories
+    assert len(parts) > 3 and {part.revision for part in parts[:-1]} == {4}
+    assert all(part.change.operation.operation_id == "op_7" for part in parts)
+    assert all(part.ByteSize() < 4_500 for part in parts)
+    assert [m.memory_id for part in parts for m in part.change.memories] == [
+        change.memory_id for change in memories
     ]
-    assert [m.source_id for one in parts for m in one.change.links] == [
-        one.source_id for one in links
+    assert [m.source_id for part in parts for m in part.change.links] == [
+        change.source_id for change in links
     ]
 
 

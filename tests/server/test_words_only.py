@@ -31,7 +31,7 @@ def test_text_is_saved_and_each_layer_says_whether_it_ran(wordy: Any) -> None:
     saved = wordy.remember("Gripper force is 12.5 N.", "")
     assert saved.saved
     layers = {layer.layer: layer for layer in saved.layers}
-    assert [layers[one].ran for one in LAYERS] == [True, True, False]
+    assert [layers[method].ran for method in LAYERS] == [True, True, False]
     assert "has no model" in layers[LAYERS[2]].skipped_because
     assert "re-embedding" in layers[LAYERS[2]].skipped_because
     again = wordy.remember("GRIPPER force is 12.5 N!", "")

@@ -93,7 +93,7 @@ class Between:
 
 
 def _end(*ends: socket.socket) -> None:
-    for one in ends:
+    for end in ends:
         with contextlib.suppress(OSError):
-            one.shutdown(socket.SHUT_RDWR)
-        one.close()
+            end.shutdown(socket.SHUT_RDWR)
+        end.close()

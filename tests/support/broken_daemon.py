@@ -113,5 +113,5 @@ BREAKS_OF_SEVERAL = (batches_take_no_lock, min_revision_is_ignored)
 
 if __name__ == "__main__":
     name = sys.argv.pop(1)
-    next(one for one in (*BREAKS, *BREAKS_OF_SEVERAL) if one.__name__ == name)()
+    next(call for call in (*BREAKS, *BREAKS_OF_SEVERAL) if call.__name__ == name)()
     typer.run(with_settings(serve))

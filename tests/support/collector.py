@@ -33,9 +33,9 @@ class Collector(trace_service_pb2_grpc.TraceServiceServicer):
         """Takes a batch."""
         with self.lock:
             self.raw += request.SerializeToString()
-            for one in request.resource_spans:
-                self.resources.append(attributes_of(one.resource))
-                self.spans += [span for scope in one.scope_spans for span in scope.spans]
+            for spans in request.resource_spans:
+                self.resources.append(attributes_of(spans.resource))
+                self.spans += [span for scope in spans.scope_spans for span in scope.spans]
         return pb.ExportTraceServiceResponse()
 
     def calls(self, method: str = "") -> list[Span]:

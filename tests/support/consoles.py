@@ -110,7 +110,7 @@ class ConsoleRun:
 
         self._loop.run_until_complete(run())
         start = sent[0]
-        text = b"".join(one.get("body", b"") for one in sent[1:]).decode()
+        text = b"".join(item.get("body", b"") for item in sent[1:]).decode()
         named = [(name.decode().lower(), value.decode()) for name, value in start["headers"]]
         return Answer(start["status"], named, text)
 
@@ -168,8 +168,8 @@ class ConsoleRun:
         async def begin() -> list[asyncio.Task[None]]:
             tasks = [asyncio.create_task(read(at)) for at in range(readers)]
             async with asyncio.timeout(wait_s()):
-                for one in enough:
-                    await one.wait()
+                for event in enough:
+                    await event.wait()
             return tasks
 
         async def end(tasks: list[asyncio.Task[None]]) -> None:

@@ -67,7 +67,7 @@ def damage(data: bytes, how: str, rng: np.random.Generator) -> bytes:
     if how == "longer":
         return data + data[:1]
     length = 1 + int(rng.integers(min(64, size)))
-    begin, other = (int(one) for one in rng.integers(0, size - length + 1, 2))
+    begin, other = (int(number) for number in rng.integers(0, size - length + 1, 2))
     if how == "zero":
         return data[:begin] + bytes(length) + data[begin + length :]
     part, its = data[begin : begin + length], data[other : other + length]
@@ -142,7 +142,7 @@ def open_damaged(directory: Path, kind: str, count: int, seed: int) -> Iterator[
     small()
     path = next(directory.glob("collections/*/memory.db"))
     place = next(path.parent.glob("checkpoint/*"))
-    sound = {one.name: one.read_bytes() for one in place.iterdir()}
+    sound = {entry.name: entry.read_bytes() for entry in place.iterdir()}
     info = CollectionState.read_info(SqliteStore(directory), Place(path, path.parent.name, ""))
     expected: CollectionIndex | None = None
     for number in range(-1, count):

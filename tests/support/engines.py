@@ -269,7 +269,9 @@ class Store:
     def likely(self, memory_id: str) -> dict[str, float]:
         """Memories at the other end of likely_same links, with the probability."""
         links = self.one(memory_id).links
-        return {one.target_id: one.confidence for one in links if one.type is LinkType.LIKELY_SAME}
+        return {
+            link.target_id: link.confidence for link in links if link.type is LinkType.LIKELY_SAME
+        }
 
     def stats(self, agent: str = "anna") -> Any:
         """Figures of the collection."""
@@ -383,8 +385,8 @@ class HeldEmbedding(InProcessEmbedding):
     def release(self, error: BaseException | None = None, text: str = "") -> None:
         """Answers, or fails, what was asked so far; with a `text` only what asks for that one."""
         asked, self.held = self.held, []
-        held = [one for one in asked if not text or text in one[0]]
-        self.held += [one for one in asked if one not in held]
+        held = [array for array in asked if not text or text in array[0]]
+        self.held += [array for array in asked if array not in held]
         for texts, future in held:
             if error is None:
                 future.set_result(self.vectors(texts))
@@ -421,7 +423,7 @@ def contents(store: Store) -> dict[str, Any]:
     with pool.rows() as found:
         # SQL that both stores understand, through the connection of either.
         select = found._connection.execute if store.kept.copies else _of_uid(found._session)
-        memories = [replace(one, revision=0, updated_us=0) for one in found.all_memories()]
+        memories = [replace(memory, revision=0, updated_us=0) for memory in found.all_memories()]
         links = found.links([memory.row for memory in memories])
         sealed = select(f"SELECT {rows.EPISODE_COLUMNS} FROM episode")
         sealed_pairs = select(f"SELECT {rows.DISMISSAL_COLUMNS} FROM dismissal")
@@ -432,7 +434,7 @@ def contents(store: Store) -> dict[str, Any]:
     episodes.sort(key=lambda one: one.id)
     return {
         "memories": {memory.id: memory for memory in memories},
-        "links": {(row, to, one.type): one for row in links for to, one in links[row]},
+        "links": {(row, to, link.type): link for row in links for to, link in links[row]},
         "dismissals": dismissals,
         "episodes": episodes,
         "settings": replace(info, revision=0, settings_revision=0),

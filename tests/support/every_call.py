@@ -66,10 +66,10 @@ def ways(store: Store, ids: dict[str, str]) -> dict[str, Callable[[], Any]]:
                 "recall of the past": lambda query=query: store.recall(query),
             }.items()
         }
-    for key, one in ids.items():
+    for key, memory_id in ids.items():
         if key != "evening":
-            found[f"history of {key}"] = lambda one=one: engine.read(
-                name, HistoryQuery("anna", one, 100, "")
+            found[f"history of {key}"] = lambda memory_id=memory_id: engine.read(
+                name, HistoryQuery("anna", memory_id, 100, "")
             ).result(wait_s())
     return found | {
         "replay": lambda: store.do(ReplayEvents("anna", 100)),

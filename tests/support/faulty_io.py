@@ -141,8 +141,8 @@ class Disk:
             return
         # What is in a directory goes with it, and is as much on disk as it was.
         self._pending.setdefault(str(Path(before).parent), []).append((before, after))
-        for folder in [one for one in self._pending if _below(one, before)]:
-            changes = [_moved(one, before, after) for one in self._pending.pop(folder)]
+        for folder in [text for text in self._pending if _below(text, before)]:
+            changes = [_moved(item, before, after) for item in self._pending.pop(folder)]
             self._pending[_moved_path(folder, before, after)] = changes
 
     def _name(self, path: str, file: File | None) -> None:
@@ -182,8 +182,8 @@ class Disk:
                     if generator.random() < 0.5:
                         self._keep(names, change)
         for path in sorted(names):
-            parents = [str(one) for one in Path(path).parents if _below(str(one), self._root)]
-            if path == self._root or any(one not in names for one in parents):
+            parents = [str(entry) for entry in Path(path).parents if _below(str(entry), self._root)]
+            if path == self._root or any(parent not in names for parent in parents):
                 continue  # what leads to it is lost
             target = folder / Path(path).relative_to(self._root)
             file = names[path]
@@ -195,7 +195,7 @@ class Disk:
 
 def _move(names: Names, before: str, after: str) -> None:
     """Renames a file, or a directory with all that is in it."""
-    for path in [one for one in names if _below(one, before)]:
+    for path in [name for name in names if _below(name, before)]:
         names[_moved_path(path, before, after)] = names.pop(path)
 
 
@@ -205,7 +205,7 @@ def _moved_path(path: str, before: str, after: str) -> str:
 
 def _moved(change: Change, before: str, after: str) -> Change:
     if isinstance(change, tuple):
-        return tuple(_moved_path(one, before, after) for one in change)  # type: ignore[return-value]
+        return tuple(_moved_path(text, before, after) for text in change)  # type: ignore[return-value]
     return _moved_path(change, before, after)
 
 

@@ -177,7 +177,7 @@ def same_ids(step: int) -> Iterator[None]:
 def shown(store: Store) -> Any:
     """All that a data directory shows, but for row numbers: what fails may leave a gap in them."""
     page = store.engine.list_collections(100, "").result(wait_s())
-    names = [one.name for one in page.collections]
+    names = [info.name for info in page.collections]
     other = Store.__new__(Store)
     other.engine, other.collection = store.engine, OTHER
     revision, memories, *rest = seen(store)
@@ -185,10 +185,15 @@ def shown(store: Store) -> Any:
     other.collection = BROUGHT_BACK
     back = other.list() if BROUGHT_BACK in names else ()
     snapshots = [
-        (one.snapshot.name, one.snapshot.revision, one.snapshot.active_count, one.collection_now)
-        for one in store.engine.list_snapshots("", 100, "").result(wait_s()).snapshots
+        (
+            snapshot.snapshot.name,
+            snapshot.snapshot.revision,
+            snapshot.snapshot.active_count,
+            snapshot.collection_now,
+        )
+        for snapshot in store.engine.list_snapshots("", 100, "").result(wait_s()).snapshots
     ]
-    collections = [_without_rows(one) for one in (memories, there, back)]
+    collections = [_without_rows(item) for item in (memories, there, back)]
     return names, revision, rest, collections, snapshots
 
 

@@ -129,7 +129,7 @@ class DecisionServer(ChatServer):
             return super().answer(body, status)
         if self.dialect == "openai":
             texts = json.loads(body["input"])
-            options = [one["value"] for one in body["questions"][0]["choices"]]
+            options = [choice["value"] for choice in body["questions"][0]["choices"]]
         else:
             texts = body["state"]
             options = list(body["questions"]["relation"]["criteria"])

@@ -66,19 +66,19 @@ class Model:
             raise NotLinearizableError(f"could not be done at revision {revision}: {event}")
         told = [event.answer[name] for name in ("memory",) if name in event.answer]
         told += event.answer.get("memories", [])
-        for one in told:
-            if seen(one) != found.get(one["id"]):
-                raise NotLinearizableError(f"told {one}, it is {found.get(one['id'])}: {event}")
+        for item in told:
+            if seen(item) != found.get(item["id"]):
+                raise NotLinearizableError(f"told {item}, it is {found.get(item['id'])}: {event}")
         if "before" in event.answer and seen(event.answer["before"]) != state[event.asked["id"]]:
             raise NotLinearizableError(f"forgot something else: {event}")
-        self._before.append({one: state.get(one) for one in found})
-        for one in found:
-            before = self.in_force(one, state.get(one))
+        self._before.append({text: state.get(text) for text in found})
+        for text in found:
+            before = self.in_force(text, state.get(text))
             if event.call == "undo":
-                stack = self.in_force(one, self._before[event.asked["target"]][one])
+                stack = self.in_force(text, self._before[event.asked["target"]][text])
             else:
                 stack = (*before, revision)
-            self._in_force[one, revision] = stack
+            self._in_force[text, revision] = stack
         self.states.append({**state, **found})
 
     def _changed(self, event: Event, state: State, revision: int) -> dict[str, Version] | None:
@@ -97,10 +97,10 @@ class Model:
             keep, gone = state[asked["keep"]], asked["remove"]
             confidence = max(keep.confidence, state[gone].confidence)
             found = {asked["keep"]: replace(keep, confidence=confidence, revision=revision)}
-            for one, version in state.items():
+            for key, version in state.items():
                 led_there = version.by == gone and version.status == "superseded"
-                if one == gone or led_there:
-                    found[one] = replace(
+                if key == gone or led_there:
+                    found[key] = replace(
                         version, status="superseded", by=asked["keep"], revision=revision
                     )
             return found
@@ -121,11 +121,11 @@ class Model:
         if undo_conflict(self, target, state):
             return None
         found = {}
-        for one, before in self._before[target].items():
+        for key, before in self._before[target].items():
             if before is None:
-                found[one] = replace(state[one], status="forgotten", by="", revision=revision)
+                found[key] = replace(state[key], status="forgotten", by="", revision=revision)
             else:
-                found[one] = replace(before, revision=revision)
+                found[key] = replace(before, revision=revision)
         live = [version.text for version in {**state, **found}.values() if is_live(version)]
         return found if len(live) == len(set(live)) else None
 
@@ -151,9 +151,9 @@ def is_live(version: Version) -> bool:
 
 def holder(state: State, text: str, without: str = "") -> str | None:
     """The live memory that says a text."""
-    for one, version in state.items():
-        if one != without and is_live(version) and version.text == text:
-            return one
+    for key, version in state.items():
+        if key != without and is_live(version) and version.text == text:
+            return key
     return None
 
 
@@ -176,9 +176,9 @@ def update_duplicate(asked: Mapping[str, Any], state: State) -> str | None:
 def merge_error(asked: Mapping[str, Any], state: State) -> str:
     """The reason why a Merge fails here; empty: it does not."""
     named = (asked["keep"], asked["remove"])
-    if any(one not in state for one in named):
+    if any(item not in state for item in named):
         return "MEMORY_NOT_FOUND"
-    return "NOT_ACTIVE" if any(not is_live(state[one]) for one in named) else ""
+    return "NOT_ACTIVE" if any(not is_live(state[item]) for item in named) else ""
 
 
 def undo_conflict(model: Model, target: int, state: State) -> bool:
@@ -187,8 +187,8 @@ def undo_conflict(model: Model, target: int, state: State) -> bool:
     """
     left = model.states[target]
     return any(
-        model.in_force(one, state[one]) != model.in_force(one, left[one])
-        for one in model.touched(target)
+        model.in_force(text, state[text]) != model.in_force(text, left[text])
+        for text in model.touched(target)
     ) or _loses(model, target, state)
 
 
@@ -196,25 +196,25 @@ def _loses(model: Model, target: int, state: State) -> bool:
     """Whether a memory would go that another one gave its place to, or came back to, since."""
     before = model.states[target - 1]
     touched = set(model.touched(target))
-    after = {one: before.get(one) or replace(state[one], status="forgotten") for one in touched}
-    others = {one: version for one, version in state.items() if one not in touched}
-    for one, version in after.items():
-        comes_back = is_live(version) and not _says_the_same(state[one], version)
+    after = {text: before.get(text) or replace(state[text], status="forgotten") for text in touched}
+    others = {key: version for key, version in state.items() if key not in touched}
+    for key, version in after.items():
+        comes_back = is_live(version) and not _says_the_same(state[key], version)
         if comes_back and holder(others, version.text) is not None:
-            after[one] = state[one]  # refused as a duplicate: it stays
+            after[key] = state[key]  # refused as a duplicate: it stays
     planned = {**state, **after}
     return any(
-        is_live(state[head(state, one)])
-        and planned[one].status != "superseded"
-        and not _says_the_same(state[one], planned[one])
+        is_live(state[head(state, text)])
+        and planned[text].status != "superseded"
+        and not _says_the_same(state[text], planned[text])
         and any(
             other in before
-            and version.by == one == state[other].by
+            and version.by == text == state[other].by
             and version.status == "superseded"
             and model.in_force(other, state[other]) != model.in_force(other, before[other])
             for other, version in planned.items()
         )
-        for one in touched
+        for text in touched
     )
 
 
@@ -236,10 +236,10 @@ def check(events: Sequence[Event], *, of_several: bool = False) -> Model:
     """
     model = Model()
     changes = sorted(
-        (one for one in events if one.answer.get("changed")),
+        (event for event in events if event.answer.get("changed")),
         key=lambda one: int(one.answer["revision"]),
     )
-    revisions = [one.answer["revision"] for one in changes]
+    revisions = [event.answer["revision"] for event in changes]
     if revisions != list(range(1, len(changes) + 1)):
         raise NotLinearizableError(f"not one change for each revision: {revisions}")
     _check_order(changes)
@@ -262,12 +262,12 @@ def check(events: Sequence[Event], *, of_several: bool = False) -> Model:
 def _check_order(changes: Sequence[Event]) -> None:
     """A change that was answered before another began has the lower revision."""
     earliest_end = None
-    for one in reversed(changes):
-        if earliest_end is not None and earliest_end < one.begin_ns:
+    for event in reversed(changes):
+        if earliest_end is not None and earliest_end < event.begin_ns:
             raise NotLinearizableError(
-                f"a later revision was answered before this one began: {one}"
+                f"a later revision was answered before this one began: {event}"
             )
-        earliest_end = one.end_ns if earliest_end is None else min(earliest_end, one.end_ns)
+        earliest_end = event.end_ns if earliest_end is None else min(earliest_end, event.end_ns)
 
 
 def _shown_before(events: Sequence[Event]) -> dict[int, int]:
@@ -280,15 +280,15 @@ def _shown_before(events: Sequence[Event]) -> dict[int, int]:
             # The client asks for nothing any more: see `SeenRevisions.gives_up`.
             newest[event.client] = 0
         told = [*event.answer.get("memories", []), event.answer.get("memory", {}), event.answer]
-        revisions = [one.get("revision", 0) for one in told]
+        revisions = [item.get("revision", 0) for item in told]
         newest[event.client] = max(newest[event.client], *revisions)
     return found
 
 
 def _windows(changes: Sequence[Event]) -> Callable[[Event], tuple[int, int]]:
     """The first and last revision at which a call may have been carried out."""
-    ends = sorted((one.end_ns, one.answer["revision"]) for one in changes)
-    begins = sorted((one.begin_ns, one.answer["revision"]) for one in changes)
+    ends = sorted((change.end_ns, change.answer["revision"]) for change in changes)
+    begins = sorted((change.begin_ns, change.answer["revision"]) for change in changes)
     answered, highest = [], 0
     for _, revision in ends:
         highest = max(highest, revision)
@@ -354,13 +354,13 @@ def _list_explained(
 ) -> bool:
     """Each memory as it was at some revision of the window; none left out that was live in all."""
     states = model.states[first : last + 1]
-    told = {one["id"]: seen(one) for one in memories}
+    told = {memory["id"]: seen(memory) for memory in memories}
     if len(told) != len(memories):
         return False
-    for one, version in told.items():
-        if not is_live(version) or all(state.get(one) != version for state in states):
+    for key, version in told.items():
+        if not is_live(version) or all(state.get(key) != version for state in states):
             return False
-    always = {one for one, version in states[0].items() if is_live(version)}
+    always = {state for state, version in states[0].items() if is_live(version)}
     for state in states[1:]:
-        always = {one for one in always if is_live(state[one])}
+        always = {alway for alway in always if is_live(state[alway])}
     return always <= set(told)

@@ -185,7 +185,7 @@ class Agent:
             return {
                 "changed": answer.undone,
                 "revision": answer.revision,
-                "memories": [shown(one) for one in answer.memories] if answer.undone else [],
+                "memories": [shown(memory) for memory in answer.memories] if answer.undone else [],
             }
 
         return asked, send
@@ -197,7 +197,7 @@ class Agent:
     def _list(self) -> tuple[dict[str, Any], Callable[[], dict[str, Any]]]:
         def send() -> dict[str, Any]:
             page = self._client.list(page_size=1000)
-            return {"memories": [shown(one) for one in page.memories]}
+            return {"memories": [shown(memory) for memory in page.memories]}
 
         return {}, send
 

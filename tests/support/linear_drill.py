@@ -52,11 +52,11 @@ def check_past(address: str, model: Model) -> None:
     with totonoe.Client(address, collection=COLLECTION) as client:
         for revision in [*range(1, last, AS_OF_EVERY), last]:
             told = {
-                one["id"]: seen(one)
-                for one in (shown(memory) for memory in client.list_all(as_of=revision))
+                entry["id"]: seen(entry)
+                for entry in (shown(memory) for memory in client.list_all(as_of=revision))
             }
             state = model.states[revision]
-            live = {one: version for one, version in state.items() if is_live(version)}
+            live = {key: version for key, version in state.items() if is_live(version)}
             assert told == live, f"revision {revision}"
 
 

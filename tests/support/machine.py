@@ -105,8 +105,8 @@ class EngineMachine(RuleBasedStateMachine):
         """Any memory; a wise choice is one that the agent sees and that is allowed, if any is."""
         ones = list(self.now.values())
         if wise:
-            seen = (one for one in ones if one.may_be_seen_by(agent))
-            ones = [one for one in seen if allowed(one)] or ones
+            seen = (state for state in ones if state.may_be_seen_by(agent))
+            ones = [state for state in seen if allowed(state)] or ones
         return ones[key % len(ones)]
 
     def mark(self) -> str:
@@ -119,8 +119,10 @@ class EngineMachine(RuleBasedStateMachine):
         connection = open_reader(self.store.file())
         try:
             rows = Rows(connection)
-            memories = [one for one in rows.all_memories() if one.status is not Status.PURGED]
-            links = rows.links([one.row for one in memories])
+            memories = [
+                memory for memory in rows.all_memories() if memory.status is not Status.PURGED
+            ]
+            links = rows.links([memory.row for memory in memories])
         finally:
             connection.close()
         found = {}
@@ -165,7 +167,7 @@ class EngineMachine(RuleBasedStateMachine):
             pair = (command.source_id, command.target_id, command.type.value)
             changed |= {pair, other_way(pair)}
         rows = frozenset(
-            one for one, seen in after.items() if seen.memory.revision == self.revision
+            key for key, seen in after.items() if seen.memory.revision == self.revision
         )
         force = bool(getattr(command, "force", False))
         now_us = self.store.clock.now_us
@@ -196,8 +198,8 @@ class EngineMachine(RuleBasedStateMachine):
         """What the guard must say to a memory."""
         orders, gone = self.orders(), {new.id, *replaced}
         known = [
-            one.known(orders[memory_id])
-            for memory_id, one in (self.now if state is None else state).items()
+            seen.known(orders[memory_id])
+            for memory_id, seen in (self.now if state is None else state).items()
             if memory_id not in gone
         ]
         asked = replace(Seen(new, frozenset()).known(0), agent=agent)
@@ -214,18 +216,18 @@ class EngineMachine(RuleBasedStateMachine):
         """
         return [
             memory_id
-            for memory_id, one in self.now.items()
-            if fields.key and one.live and one.memory.fields.key == fields.key
-            if one.may_be_seen_by(agent) and one.memory.fields.private >= fields.private
+            for memory_id, seen in self.now.items()
+            if fields.key and seen.live and seen.memory.fields.key == fields.key
+            if seen.may_be_seen_by(agent) and seen.memory.fields.private >= fields.private
         ]
 
     def taken(self, agent: str, external_id: str, without: str = "") -> bool:
         """Whether a memory that an agent sees and that is not dead has an external id."""
         return bool(external_id) and any(
-            one.memory.fields.external_id == external_id
-            and not one.dead
-            and one.may_be_seen_by(agent)
-            for memory_id, one in self.now.items()
+            seen.memory.fields.external_id == external_id
+            and not seen.dead
+            and seen.may_be_seen_by(agent)
+            for memory_id, seen in self.now.items()
             if memory_id != without
         )
 
@@ -239,11 +241,11 @@ class EngineMachine(RuleBasedStateMachine):
             return fields.valid_to_us is not None and fields.valid_to_us <= now_us
 
         scope = []
-        for one in self.now.values():
-            memory, fields = one.memory, one.memory.fields
+        for seen in self.now.values():
+            memory, fields = seen.memory, seen.memory.fields
             alike = ("state_kind", "private", "category", "thread_id", "session_id", "key")
             if (
-                one.live
+                seen.live
                 and not over(said)
                 and not over(fields)
                 and all(getattr(fields, name) == getattr(said, name) for name in alike)
@@ -298,7 +300,7 @@ class EngineMachine(RuleBasedStateMachine):
         )
         expected = self.decide(agent, new, command.force, replaced)
         before, holders = self.now, self.holders(agent, fields)
-        holders = [one for one in holders if one not in replaced]
+        holders = [holder for holder in holders if holder not in replaced]
         if expected.duplicate:
             self.repeat(command, expected, replaced, holders)
             return
@@ -320,12 +322,12 @@ class EngineMachine(RuleBasedStateMachine):
         assert (seen.memory.content, seen.memory.vector) == (command.content, command.vector)
         assert seen.links == links_of(replace(seen.memory, links=found.links))
         assert len(found.links) <= 5
-        assert all(before[one.target_id].may_be_seen_by(agent) for one in found.links)
+        assert all(before[link.target_id].may_be_seen_by(agent) for link in found.links)
         superseded = found.superseded_ids
         assert superseded[: len(replaced)] == replaced
         assert set(superseded[len(replaced) :]) == set(holders)
-        for one in superseded:
-            memory = self.now[one].memory
+        for other in superseded:
+            memory = self.now[other].memory
             assert (memory.status, memory.superseded_by) == (Status.SUPERSEDED, found.memory_id)
         self.check_untouched(before, {*superseded, found.memory_id}, {found.memory_id})
 
@@ -335,11 +337,13 @@ class EngineMachine(RuleBasedStateMachine):
         """The same where a live memory says it: that one takes the place of the others."""
         before, kept = self.now, expected.duplicate
         hidden = before[kept].memory.fields.private
-        private = {one for one in before if before[one].memory.fields.private}
+        private = {text for text in before if before[text].memory.fields.private}
         if hidden and not private.issuperset(replaced):
             self.refuses(command, errors.InvalidArgument)
             return
-        others = {one for one in holders if one != kept and (not hidden or one in private)}
+        others = {
+            holder for holder in holders if holder != kept and (not hidden or holder in private)
+        }
         would = self.store.check(command)
         gone = would.superseded_ids
         assert (would.would_save, gone[: len(replaced)]) == (False, replaced)
@@ -347,13 +351,13 @@ class EngineMachine(RuleBasedStateMachine):
         found = self.apply(command, changes=bool(gone))
         assert found.guard.method.value == expected.method
         assert (found.saved, found.memory_id, found.superseded_ids) == (False, kept, gone)
-        for one in gone:
-            memory = self.now[one].memory
+        for item in gone:
+            memory = self.now[item].memory
             assert (memory.status, memory.superseded_by) == (Status.SUPERSEDED, kept)
         self.check_untouched(before, {kept, *gone}, {kept})
         now, was = self.now[kept], before[kept]
         assert now.memory == was.memory
-        assert {each[:2] for each in now.links ^ was.links} <= {(one, "updates") for one in gone}
+        assert {each[:2] for each in now.links ^ was.links} <= {(item, "updates") for item in gone}
 
     def check_untouched(self, before: State, changed: set[str], linked: set[str]) -> None:
         """Nothing is different but what changed, and links that lead to what was linked.
@@ -375,7 +379,7 @@ class EngineMachine(RuleBasedStateMachine):
 
     def check_files(self) -> None:
         """Of what was purged no byte is left in a closed directory."""
-        words = [one.memory.fields.attributes["mark"].encode() for one in self.purged.values()]
+        words = [seen.memory.fields.attributes["mark"].encode() for seen in self.purged.values()]
         for path in self.directory.rglob("*") if words else ():
             data = path.read_bytes() if path.is_file() else b""
             assert not [word for word in words if word in data], f"purged bytes in {path.name}"

@@ -175,13 +175,13 @@ def bare(memory: Memory) -> Memory:
 
 def links_of(memory: Memory) -> frozenset[tuple[str, str, float, str]]:
     return frozenset(
-        (one.target_id, one.type.value, one.confidence, one.note) for one in memory.links
+        (link.target_id, link.type.value, link.confidence, link.note) for link in memory.links
     )
 
 
 def unlikely(links: frozenset[tuple[str, str, float, str]]) -> set[tuple[str, str, float, str]]:
     """Links without those of questions."""
-    return {one for one in links if one[1] != LinkType.LIKELY_SAME}
+    return {link for link in links if link[1] != LinkType.LIKELY_SAME}
 
 
 def pairs_of(state: State) -> dict[Pair, tuple[float, str]]:

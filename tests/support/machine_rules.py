@@ -240,10 +240,14 @@ class CallingMachine(EngineMachine):
             self.choose(key, agent, wise, lambda one: not one.dead)
             for key in keys[-(keys[0] % 3) :]
         ]
-        ids = list(dict.fromkeys(one.memory.id for one in chosen))
+        ids = list(dict.fromkeys(seen.memory.id for seen in chosen))
         command = forget(*ids, agent=agent)
         before = self.now
-        going = [one for one in ids if not before[one].dead and before[one].may_be_seen_by(agent)]
+        going = [
+            memory_id
+            for memory_id in ids
+            if not before[memory_id].dead and before[memory_id].may_be_seen_by(agent)
+        ]
         if len(ids) == 1 and not going:
             self.refuses(command, errors.NotFound)
             return
@@ -251,18 +255,18 @@ class CallingMachine(EngineMachine):
             late = replace(command, expected_revisions=((going[0], 10**6),))
             self.refuses(late, errors.StaleRevision)
         pairs = {
-            frozenset([(one, target, type_), other_way((one, target, type_))])
-            for one in going
-            for target, type_, *_ in before[one].links
+            frozenset([(text, target, type_), other_way((text, target, type_))])
+            for text in going
+            for target, type_, *_ in before[text].links
             if before[target].may_be_seen_by(agent)
         }
         found = self.apply(command, changes=bool(going))
         assert [memory.id for memory in found.memories] == going
         assert set(found.missing_ids) == set(ids) - set(going)
         assert found.unlinked_count == len(pairs)
-        for one in going:
-            assert self.now[one].dead
-            assert not self.now[one].links
+        for text in going:
+            assert self.now[text].dead
+            assert not self.now[text].links
         self.check_untouched(before, set(going), set(going))
 
     @thrown(
@@ -350,16 +354,16 @@ class CallingMachine(EngineMachine):
         ids = [hit.memory.id for hit in found.hits]
         self.found_by_recall(query, ids)
         readable = {
-            memory_id: one.memory
-            for memory_id, one in self.now.items()
-            if one.live and one.may_be_seen_by(agent)
+            memory_id: seen.memory
+            for memory_id, seen in self.now.items()
+            if seen.live and seen.may_be_seen_by(agent)
         }
         words = {*words_of(text).split()}
         # By a vector all that have one; by words at least those that share a whole one.
         expected = {
             memory_id
-            for memory_id, one in readable.items()
-            if (query.vector and one.vector) or words & {*words_of(one.content).split()}
+            for memory_id, memory in readable.items()
+            if (query.vector and memory.vector) or words & {*words_of(memory.content).split()}
         }
         assert len(ids) == len(set(ids))
         assert expected <= set(ids) <= readable.keys()

@@ -85,21 +85,32 @@ def token_jaccard(a: str, b: str, tokenizer: str) -> float:
 
 def decide(known: Sequence[Known], new: Known, policy: Thresholds, force: bool) -> Decision:
     """Layer after layer over every memory, nobody left out."""
-    readable = [one for one in known if one.live and (not one.private or one.agent == new.agent)]
-    comparable = [
-        one for one in readable if (one.kind, one.state_kind) == (new.kind, new.state_kind)
+    readable = [
+        stored
+        for stored in known
+        if stored.live and (not stored.private or stored.agent == new.agent)
     ]
-    refusing = [one for one in comparable if one.payload == new.payload]
+    comparable = [
+        stored
+        for stored in readable
+        if (stored.kind, stored.state_kind) == (new.kind, new.state_kind)
+    ]
+    refusing = [stored for stored in comparable if stored.payload == new.payload]
     # What has no vector is near nothing, and its words alone refuse.
     cosine = {
-        one.id: ordered_similarity(one.vector, new.vector)
-        if len(one.vector) and len(new.vector)
+        stored.id: ordered_similarity(stored.vector, new.vector)
+        if len(stored.vector) and len(new.vector)
         else 0.0
-        for one in readable
+        for stored in readable
     }
-    shared = {one.id: token_jaccard(one.content, new.content, policy.tokenizer) for one in readable}
+    shared = {
+        stored.id: token_jaccard(stored.content, new.content, policy.tokenizer)
+        for stored in readable
+    }
     # Of these texts a verdict refuses only the same words in the same order.
-    same_words = [one for one in refusing if words_of(one.content) == words_of(new.content)]
+    same_words = [
+        stored for stored in refusing if words_of(stored.content) == words_of(new.content)
+    ]
 
     def cosine_refuses(value: float) -> bool:
         below, at_least = policy.cosine_distance_below, policy.cosine_at_least
@@ -111,7 +122,9 @@ def decide(known: Sequence[Known], new: Known, policy: Thresholds, force: bool) 
         return sorted(ones, key=lambda one: (-values[one.id], one.order))[:1]
 
     found: list[tuple[str, str, list[Known], dict[str, float]]] = []
-    equal = [one for one in refusing if refusing_form(one.content) == refusing_form(new.content)]
+    equal = [
+        stored for stored in refusing if refusing_form(stored.content) == refusing_form(new.content)
+    ]
     ones = sorted(equal, key=lambda one: one.order)[:1]
     found.append(
         ("exact", "" if policy.exact else "off in policy", ones, dict.fromkeys(shared, 1.0))
@@ -119,7 +132,9 @@ def decide(known: Sequence[Known], new: Known, policy: Thresholds, force: bool) 
 
     threshold = policy.jaccard_above
     why = "off in policy" if threshold is None and not policy.judged else ""
-    over = [one for one in refusing if threshold is not None and shared[one.id] > threshold]
+    over = [
+        stored for stored in refusing if threshold is not None and shared[stored.id] > threshold
+    ]
     if policy.judged and same_words:
         ones = sorted(same_words, key=lambda one: one.order)[:1]
         found.append(("jaccard", why, ones, dict.fromkeys(shared, 1.0)))
@@ -128,15 +143,17 @@ def decide(known: Sequence[Known], new: Known, policy: Thresholds, force: bool) 
 
     off = policy.cosine_distance_below is None and policy.cosine_at_least is None
     off = off and not policy.judged
-    over = [one for one in refusing if cosine_refuses(cosine[one.id])]
+    over = [stored for stored in refusing if cosine_refuses(cosine[stored.id])]
     found.append(("cosine", "off in policy" if off else "", best(over, cosine), cosine))
 
     threshold = policy.session_cosine_at_least
     why = "off in policy" if threshold is None else "" if new.session else "no session id"
     over = [
-        one
-        for one in refusing
-        if threshold is not None and one.session == new.session and cosine[one.id] >= threshold
+        stored
+        for stored in refusing
+        if threshold is not None
+        and stored.session == new.session
+        and cosine[stored.id] >= threshold
     ]
     found.append(("session_cosine", why, best(over, cosine), cosine))
 
@@ -156,11 +173,13 @@ def decide(known: Sequence[Known], new: Known, policy: Thresholds, force: bool) 
     nearest = sorted(readable, key=lambda one: (-cosine[one.id], one.order))
     similar: list[tuple[float, int, str]] = []
     if method != "exact":
-        for one in nearest[:16]:
-            value = max(cosine[one.id], shared[one.id])
-            if one in comparable and one.id != duplicate and value > policy.similar_above:
-                similar.append((-value, one.order, one.id))
-    links = [one.id for one in nearest if 1.0 - cosine[one.id] < policy.link_distance_below]
+        for stored in nearest[:16]:
+            value = max(cosine[stored.id], shared[stored.id])
+            if stored in comparable and stored.id != duplicate and value > policy.similar_above:
+                similar.append((-value, stored.order, stored.id))
+    links = [
+        stored.id for stored in nearest if 1.0 - cosine[stored.id] < policy.link_distance_below
+    ]
     return Decision(
         method,
         duplicate,

@@ -68,7 +68,7 @@ class Requests:
 
     def _message(self, descriptor: Descriptor, depth: int) -> Message:
         message = GetMessageClass(descriptor)()
-        oneofs = {one.name: self.draw.choice(one.fields) for one in descriptor.oneofs}
+        oneofs = {item.name: self.draw.choice(item.fields) for item in descriptor.oneofs}
         for field in descriptor.fields:
             oneof = field.containing_oneof
             if oneof is not None and oneofs[oneof.name] is not field:
@@ -115,7 +115,9 @@ class Requests:
                     self.draw.choice(_TEXTS) if field.type == Field.TYPE_STRING else self._bytes()
                 )
             case Field.CPPTYPE_ENUM:
-                return self.draw.choice([*(one.number for one in field.enum_type.values), 99, -1])
+                return self.draw.choice(
+                    [*(value.number for value in field.enum_type.values), 99, -1]
+                )
             case Field.CPPTYPE_BOOL:
                 return self.draw.random() < 0.3
             case Field.CPPTYPE_DOUBLE | Field.CPPTYPE_FLOAT:
@@ -128,5 +130,5 @@ class Requests:
         values = [self.draw.gauss(0.0, 1.0) for _ in range(DIMENSION)]
         if self.draw.random() < 0.3:
             values[self.draw.randrange(DIMENSION)] = self.draw.choice(_FLOATS)
-        vector = b"".join(struct.pack("<f", max(-1e30, min(1e30, one))) for one in values)
+        vector = b"".join(struct.pack("<f", max(-1e30, min(1e30, value))) for value in values)
         return vector if self.draw.random() < 0.6 else self.draw.randbytes(self.draw.randint(0, 99))

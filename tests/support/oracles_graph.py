@@ -34,6 +34,6 @@ def links_of(data: bytes, first: int, stride: int, at: int, m: int) -> Links | N
         return None
     for levels_of in found:
         for level, targets in enumerate(levels_of):
-            if any(one >= count or len(found[one]) <= level for one in targets):
+            if any(target >= count or len(found[target]) <= level for target in targets):
                 return None
     return found

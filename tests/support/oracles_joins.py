@@ -136,8 +136,8 @@ def posting_lists(
     return [
         [
             (new_slots[slot], count)
-            for slot, count in one
+            for slot, count in posting
             if slot < len(new_slots) and new_slots[slot] >= 0
         ]
-        for one in postings
+        for posting in postings
     ]

@@ -70,8 +70,8 @@ def sameness(memory: Memory, text: str) -> tuple[Any, ...]:
 def together(ones: Iterable[Memory], key: Callable[[Memory], Any]) -> list[list[Memory]]:
     """Those with an equal key, where there is more than one."""
     groups: dict[Any, list[Memory]] = {}
-    for one in ones:
-        groups.setdefault(key(one), []).append(one)
+    for memory in ones:
+        groups.setdefault(key(memory), []).append(memory)
     return [group for group in groups.values() if len(group) > 1]
 
 
@@ -128,11 +128,11 @@ class OrderingMachine(PairingMachine):
         `in_part`: it takes as many as the day allows, and is refused only where that is none.
         """
         info = self.store.info()
-        live = sum(one.live for one in self.now.values())
+        live = sum(seen.live for seen in self.now.values())
         allowed = max(info.blast.rows_min, int(live * info.blast.percent / 100.0))
         since_us = self.store.clock.now_us - DAY_US
         least = most = 0
-        undone = {one.undoes for one in self.done}
+        undone = {done.undoes for done in self.done}
         for revision, done in enumerate(self.done):
             if done.kind in COUNTED and done.time_us > since_us:
                 gone = self.taken_out(revision)
@@ -152,7 +152,7 @@ class OrderingMachine(PairingMachine):
 
     def oldest(self, going: Iterable[Memory]) -> set[str]:
         """Those of some memories that the last operation took: the oldest of them."""
-        order = [one.id for one in sorted(going, key=lambda one: (one.created_us, one.id))]
+        order = [memory.id for memory in sorted(going, key=lambda one: (one.created_us, one.id))]
         return set(order[: len(self.taken_out(self.revision))]) if order else set()
 
     def words_of(self, text: str) -> frozenset[str]:
@@ -162,13 +162,13 @@ class OrderingMachine(PairingMachine):
     def taken_out(self, revision: int) -> set[str]:
         """What an operation took out of sight."""
         before, after = self.past[revision - 1], self.past[revision]
-        return {one for one, seen in before.items() if seen.live and not after[one].live}
+        return {key for key, seen in before.items() if seen.live and not after[key].live}
 
     def check_gone(self, before: State, gone: dict[str, str], status: Status) -> None:
         """Those are gone, each in favour of what it says, and nothing else is different."""
         assert self.taken_out(self.revision) == set(gone) if gone else before is self.now
-        for one, kept in gone.items():
-            memory = self.now[one].memory
+        for key, kept in gone.items():
+            memory = self.now[key].memory
             assert (memory.status, memory.superseded_by) == (status, kept)
 
     @thrown(agent=AGENTS, by=[GroupBy.SESSION, GroupBy.AGENT, GroupBy.AGENT])
@@ -180,10 +180,12 @@ class OrderingMachine(PairingMachine):
                 return memory.agent_id == agent
             return memory.fields.session_id == "s"
 
-        heads = [one for one in self.shown(agent) if asked(one) and not protected(one.fields)]
-        stands_for = self.stands_for(agent, {one.id for one in heads}, asked)
+        heads = [
+            other for other in self.shown(agent) if asked(other) and not protected(other.fields)
+        ]
+        stands_for = self.stands_for(agent, {other.id for other in heads}, asked)
         # Only what stands for its own words alone may be put with others.
-        whole = [one for one in heads if stands_for[one.id] == {self.words_of(one.content)}]
+        whole = [other for other in heads if stands_for[other.id] == {self.words_of(other.content)}]
         groups = together(
             whole, lambda one: (sameness(one, self.words_of(one.content)), one.fields.category)
         )
@@ -198,7 +200,7 @@ class OrderingMachine(PairingMachine):
                     one.id,
                 ),
             )
-            going |= {one.id: kept.id for one in others}
+            going |= {other.id: kept.id for other in others}
         before = self.now
         preview = self.store.preview(command)[1]
         answer = self.by_rule(command, set(going))
@@ -206,7 +208,7 @@ class OrderingMachine(PairingMachine):
         assert preview.groups == found.groups
         assert found.consolidatable_count == len(heads)
         assert {
-            one.memory_id: group.kept_id for group in found.groups for one in group.superseded
+            other.memory_id: group.kept_id for group in found.groups for other in group.superseded
         } == going
         self.check_gone(before, going, Status.SUPERSEDED)
         self.check_untouched(before, set(going), set())
@@ -215,10 +217,10 @@ class OrderingMachine(PairingMachine):
         self, agent: str, heads: set[str], asked: Callable[[Memory], bool]
     ) -> dict[str, set[frozenset[str]]]:
         """For each head its words, and those of what it took the place of at ends of sessions."""
-        found = {one: {self.words_of(self.now[one].memory.content)} for one in heads}
+        found = {head: {self.words_of(self.now[head].memory.content)} for head in heads}
         earlier = {
-            one: seen.memory
-            for one, seen in self.now.items()
+            key: seen.memory
+            for key, seen in self.now.items()
             if seen.memory.status is Status.SUPERSEDED
             if seen.may_be_seen_by(agent) and asked(seen.memory)
             if self.done[seen.memory.revision].kind == "EndSession"
@@ -235,7 +237,7 @@ class OrderingMachine(PairingMachine):
     def clean_up_duplicates(self, agent: str, limit: int) -> None:
         going: list[tuple[Memory, str]] = []
         for group in together(
-            (one for one in self.shown(agent) if one.fields.kind is Kind.STATE),
+            (memory for memory in self.shown(agent) if memory.fields.kind is Kind.STATE),
             lambda one: sameness(one, refusing_form(one.content)),
         ):
             kept, *others = sorted(
@@ -247,17 +249,17 @@ class OrderingMachine(PairingMachine):
                     one.id,
                 ),
             )
-            going += [(one, kept.id) for one in others if not protected(one.fields)]
+            going += [(memory, kept.id) for memory in others if not protected(memory.fields)]
         going.sort(key=lambda one: (one[0].created_us, one[0].id))
-        gone = {one.id: kept for one, kept in going[:limit]}
+        gone = {memory.id: kept for memory, kept in going[:limit]}
         before = self.now
         answer = self.by_rule(CleanUpDuplicates(agent, limit), set(gone), in_part=True)
         if answer is None:
             return
-        taken = self.oldest(one for one, _ in going[:limit])
-        gone = {one: kept for one, kept in gone.items() if one in taken}
+        taken = self.oldest(memory for memory, _ in going[:limit])
+        gone = {key: kept for key, kept in gone.items() if key in taken}
         found = answer.results[0]
-        assert {one.memory_id: one.kept_id for one in found.duplicates} == gone
+        assert {duplicate.memory_id: duplicate.kept_id for duplicate in found.duplicates} == gone
         assert found.more_count == len(going) - len(gone)
         self.check_gone(before, gone, Status.SUPERSEDED)
         self.check_untouched(before, set(gone), set())
@@ -266,32 +268,32 @@ class OrderingMachine(PairingMachine):
     def decay(self, agent: str, below: float | None) -> None:
         now_us = self.store.clock.now_us + 1000
         faded = {}
-        for one in self.shown(agent):
-            since_us = one.created_us if one.last_access_us is None else one.last_access_us
-            days, base = (now_us - since_us) / DAY_US, one.fields.confidence
+        for memory in self.shown(agent):
+            since_us = memory.created_us if memory.last_access_us is None else memory.last_access_us
+            days, base = (now_us - since_us) / DAY_US, memory.fields.confidence
             effective = max(min(base, 0.05), base * 0.99**days) if days > 1.0 else base
-            if below is not None and effective < below and not protected(one.fields):
-                faded[one.id] = ""
+            if below is not None and effective < below and not protected(memory.fields):
+                faded[memory.id] = ""
         before = self.now
         answer = self.by_rule(Decay(agent, below), set(faded))
         if answer is None:
             return
-        assert {one.memory_id for one in answer.results[0].closed} == set(faded)
+        assert {memory.memory_id for memory in answer.results[0].closed} == set(faded)
         self.check_gone(before, faded, Status.CLOSED)
-        for one in faded:
-            fields = before[one].memory.fields
+        for memory in faded:
+            fields = before[memory].memory.fields
             end_us = min(fields.valid_to_us or now_us, now_us)
-            assert self.now[one].memory.fields == replace(fields, valid_to_us=end_us)
+            assert self.now[memory].memory.fields == replace(fields, valid_to_us=end_us)
         self.check_untouched(before, set(faded), set())
 
     @thrown(agent=AGENTS)
     def tidy(self, agent: str) -> None:
         now_us = self.store.clock.now_us + 1000
         valid = [
-            one
-            for one in self.shown(agent)
-            if one.fields.kind is Kind.STATE
-            if one.fields.valid_to_us is None or one.fields.valid_to_us > now_us
+            memory
+            for memory in self.shown(agent)
+            if memory.fields.kind is Kind.STATE
+            if memory.fields.valid_to_us is None or memory.fields.valid_to_us > now_us
         ]
         gone: dict[str, str] = {}
         kept_by: dict[str, str] = {}
@@ -299,28 +301,28 @@ class OrderingMachine(PairingMachine):
             kept, *others = sorted(
                 group, key=lambda one: (-one.fields.confidence, -one.created_us, one.id)
             )
-            closed = {one.id: "" for one in others if not protected(one.fields)}
+            closed = {memory.id: "" for memory in others if not protected(memory.fields)}
             gone |= closed
             kept_by |= dict.fromkeys(closed, kept.id)
         before = self.now
         answer = self.by_rule(Tidy(agent), set(gone), in_part=True)
         if answer is None:
             return
-        taken = self.oldest(before[one].memory for one in gone)
-        gone = {one: "" for one in gone if one in taken}
-        kept_ids = {kept for one, kept in kept_by.items() if one in taken}
+        taken = self.oldest(before[text].memory for text in gone)
+        gone = {text: "" for text in gone if text in taken}
+        kept_ids = {kept for key, kept in kept_by.items() if key in taken}
         clusters = answer.results[0].clusters
-        assert {one for each in clusters for one in each.closed_ids} == set(gone)
-        assert {one.kept_id for one in clusters} == kept_ids
+        assert {memory_id for each in clusters for memory_id in each.closed_ids} == set(gone)
+        assert {cluster.kept_id for cluster in clusters} == kept_ids
         self.check_gone(before, gone, Status.CLOSED)
         for cluster in clusters:
-            for one in (cluster.kept_id, *cluster.closed_ids):
-                fields, ended = before[one].memory.fields, {}
-                if one in gone:
+            for item in (cluster.kept_id, *cluster.closed_ids):
+                fields, ended = before[item].memory.fields, {}
+                if item in gone:
                     ended = {"valid_to_us": now_us}
                 payload = fields.payload | {TIDY_KEY: {"cluster": cluster.cluster_id}}
                 wanted = replace(fields, payload=payload, **ended)
-                assert self.now[one].memory.fields == wanted
+                assert self.now[item].memory.fields == wanted
         self.check_untouched(before, {*gone, *kept_ids}, set())
 
     @thrown(
@@ -398,8 +400,8 @@ class OrderingMachine(PairingMachine):
     @invariant()
     def no_rule_takes_what_is_protected(self) -> None:
         if self.done[-1].kind in BY_RULE:
-            for one in self.taken_out(self.revision):
-                assert not protected(self.past[-2][one].memory.fields)
+            for text in self.taken_out(self.revision):
+                assert not protected(self.past[-2][text].memory.fields)
 
     @invariant()
     def what_a_rule_takes_is_said_by_another(self) -> None:
@@ -408,9 +410,9 @@ class OrderingMachine(PairingMachine):
             return
         before, after = (
             {
-                sameness(one.memory, words_of(one.memory.content))
-                for one in state.values()
-                if one.live
+                sameness(seen.memory, words_of(seen.memory.content))
+                for seen in state.values()
+                if seen.live
             }
             for state in (self.past[-2], self.now)
         )

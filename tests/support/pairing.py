@@ -68,7 +68,7 @@ class PairingMachine(ReversingMachine):
         changed = {two for two in before.keys() | after.keys() if before.get(two) != after.get(two)}
         self.done[-1].dismissed = changed
         if isinstance(command, Purge):
-            for two in [one for one in self.recalled_together if one - self.now.keys()]:
+            for two in [group for group in self.recalled_together if group - self.now.keys()]:
                 del self.recalled_together[two]
 
     def kept_dismissals(self) -> dict[Two, tuple[Any, ...]]:
@@ -77,23 +77,23 @@ class PairingMachine(ReversingMachine):
         try:
             found = connection.execute(f"SELECT {stored.DISMISSAL_COLUMNS} FROM dismissal")
             kept = [stored.dismissal(row) for row in found]
-            ids = {one.row: one.id for one in Rows(connection).all_memories()}
+            ids = {memory.row: memory.id for memory in Rows(connection).all_memories()}
         finally:
             connection.close()
         return {
-            frozenset([ids[one.a], ids[one.b]]): (
-                {ids[one.a]: one.hash_a, ids[one.b]: one.hash_b},
-                one.agent_id,
-                one.note,
+            frozenset([ids[dismissal.a], ids[dismissal.b]]): (
+                {ids[dismissal.a]: dismissal.hash_a, ids[dismissal.b]: dismissal.hash_b},
+                dismissal.agent_id,
+                dismissal.note,
             )
-            for one in kept
+            for dismissal in kept
         }
 
     def is_dismissed(self, two: Two) -> bool:
         """Whether a pair was dismissed with the texts that it has now."""
         held = self.past_dismissals[-1].get(two)
         return held is not None and held[0] == {
-            one: self.now[one].memory.content_hash for one in two
+            text: self.now[text].memory.content_hash for text in two
         }
 
     def found_by_recall(self, query: RecallQuery, ids: list[str]) -> None:
@@ -136,27 +136,32 @@ class PairingMachine(ReversingMachine):
         run = self.store.engine.consolidate("default", "", query).result(wait_s())
         told: list[Any] = []
         while messages := run.read().result(wait_s()):
-            told += [one.told for one in messages]
+            told += [message.told for message in messages]
         run.leave()
         done = told[-1]
         assert done.scored == Scored(), "scored before"
         self.check_replayed(agent, replayed, done.replay)
         expected = self.expected_pairs(agent, query)
         assert done.pair_count == len(expected)
-        left = [one for one in expected if not self.is_dismissed(frozenset(one[:2]))]
+        left = [item for item in expected if not self.is_dismissed(frozenset(item[:2]))]
         left = left[: 8 * cap] if cap else left
-        left = [one for one in left if not self.differ(*one[:2])]
+        left = [item for item in left if not self.differ(*item[:2])]
         found = [
-            (*sorted((one.memory_a_id, one.memory_b_id)), one.distance) for one in done.candidates
+            (*sorted((candidate.memory_a_id, candidate.memory_b_id)), candidate.distance)
+            for candidate in done.candidates
         ]
         # Those that most probably say the same.
         assert set(found) <= set(left)
         assert len(found) == (min(cap, len(left)) if cap else len(left))
         # What is kept was told as it was found.
         early = {
-            (one.memory_a_id, one.memory_b_id) for one in told if isinstance(one, MergeCandidate)
+            (item.memory_a_id, item.memory_b_id)
+            for item in told
+            if isinstance(item, MergeCandidate)
         }
-        assert {(one.memory_a_id, one.memory_b_id) for one in done.candidates} <= early
+        assert {
+            (candidate.memory_a_id, candidate.memory_b_id) for candidate in done.candidates
+        } <= early
 
     def differ(self, one: str, other: str) -> bool:
         """Whether two texts certainly say two things: such a pair is never listed."""
@@ -172,22 +177,22 @@ class PairingMachine(ReversingMachine):
         made = [pair for pair, _ in changed if pair not in pairs_of(before)]
         assert len(made) == len(changed)
         assert {type_ for _, _, type_ in made} <= {LinkType.LIKELY_SAME}
-        seen = {one for one, each in before.items() if each.may_be_seen_by(agent)}
-        assert found.link_count == sum({one, two} <= seen for one, two, _ in made) // 2
+        seen = {key for key, each in before.items() if each.may_be_seen_by(agent)}
+        assert found.link_count == sum({text, two} <= seen for text, two, _ in made) // 2
         assert found.left_count == 0
         self.check_untouched(before, set(), set(before))
 
     def expected_pairs(self, agent: str, query: ConsolidateQuery) -> list[tuple[str, str, float]]:
         """Every pair that counts, nearest first."""
         ones = [
-            one.memory
-            for one in self.now.values()
-            if one.live and one.memory.fields.kind is Kind.STATE and one.may_be_seen_by(agent)
+            seen.memory
+            for seen in self.now.values()
+            if seen.live and seen.memory.fields.kind is Kind.STATE and seen.may_be_seen_by(agent)
         ]
         since_us = self.store.clock.now_us - int(query.window_hours * 3_600_000_000)
         nothing = np.zeros(DIMENSION, np.float32)
-        vectors = [np.frombuffer(one.vector, np.float32) for one in ones]
-        vectors = [one if len(one) else nothing for one in vectors]
+        vectors = [np.frombuffer(memory.vector, np.float32) for memory in ones]
+        vectors = [vector if len(vector) else nothing for vector in vectors]
         found = []
         for (i, j), distance in cosine_pairs(vectors, query.distance_below).items():
             one, other = ones[i], ones[j]
@@ -206,11 +211,11 @@ class PairingMachine(ReversingMachine):
         used, self.events = self.events[:events_max], self.events[events_max:]
         gained: Counter[Two] = Counter()
         for event in used:
-            live = [one for one in event[:NAMED_HITS] if one in self.now and self.now[one].live]
+            live = [text for text in event[:NAMED_HITS] if text in self.now and self.now[text].live]
             gained.update(
                 frozenset(two)
                 for two in combinations(live, 2)
-                if self.known_to_the_same(*(self.now[one].memory for one in two))
+                if self.known_to_the_same(*(self.now[text].memory for text in two))
             )
         self.recalled_together += gained
         links = pairs_of(self.now)
@@ -226,13 +231,13 @@ class PairingMachine(ReversingMachine):
             links |= {pair: value, other_way(pair): value}
         before = self.now
         assert found.replay_events == len(used)
-        seen = {one for one, each in before.items() if each.may_be_seen_by(agent)}
+        seen = {key for key, each in before.items() if each.may_be_seen_by(agent)}
         assert found.coactivation_updates == sum(
             count for two, count in gained.items() if two <= seen
         )
         changed = links.items() - pairs_of(before).items()
         # The revision of an operation that changed nothing that the caller sees is not named.
-        assert bool(found.revision) is any({one, two} <= seen for (one, two, _), _ in changed)
+        assert bool(found.revision) is any({text, two} <= seen for (text, two, _), _ in changed)
         if changed:
             self.revision += 1
             self.keep(ReplayEvents(agent, events_max))

@@ -80,11 +80,11 @@ class PastMachine(CallingMachine):
             and seen.may_be_seen_by(agent)
         }
         return {
-            one: Seen(
-                self.told(then[one].memory, then, agent),
-                frozenset(link for link in then[one].links if link[0] in visible),
+            text: Seen(
+                self.told(then[text].memory, then, agent),
+                frozenset(link for link in then[text].links if link[0] in visible),
             )
-            for one in sorted(visible)
+            for text in sorted(visible)
         }
 
     def told(self, memory: Memory, then: State, agent: str) -> Memory:
@@ -95,7 +95,7 @@ class PastMachine(CallingMachine):
         by = memory.superseded_by
         ones = [self.now.get(by), then.get(by)]
         if by not in self.now or any(
-            one is not None and not one.may_be_seen_by(agent) for one in ones
+            seen is not None and not seen.may_be_seen_by(agent) for seen in ones
         ):
             memory = replace(memory, superseded_by="")
         return bare(memory)
@@ -110,9 +110,9 @@ class PastMachine(CallingMachine):
     )
     def create_episode(self, keys: list[int], wise: bool, agent: str, private: bool) -> None:
         ones = [self.choose(key, agent, wise, lambda one: not one.dead) for key in keys]
-        ids = tuple(dict.fromkeys(one.memory.id for one in ones))
+        ids = tuple(dict.fromkeys(seen.memory.id for seen in ones))
         command = CreateEpisode(agent, "what happened", ids, private=private)
-        if not all(one.may_be_seen_by(agent) and not one.dead for one in ones):
+        if not all(seen.may_be_seen_by(agent) and not seen.dead for seen in ones):
             self.refuses(command, errors.NotFound)
             return
         episode = self.apply(command, changes=True).episode
@@ -145,8 +145,10 @@ class PastMachine(CallingMachine):
         page = engine.read("default", ListQuery(agent, EVERY_STATUS, 1000, "", as_of=as_of))
         listed = page.result(wait_s())
         assert listed.as_of_revision == revision
-        assert {one.id: Seen(bare(one), links_of(one)) for one in listed.memories} == expected
-        order = [(one.created_us, one.id) for one in listed.memories]
+        assert {
+            memory.id: Seen(bare(memory), links_of(memory)) for memory in listed.memories
+        } == expected
+        order = [(memory.created_us, memory.id) for memory in listed.memories]
         assert order == sorted(order)
         if expected:
             some = sorted(expected)[key % len(expected)]
@@ -154,21 +156,21 @@ class PastMachine(CallingMachine):
             assert Seen(bare(got.memories[0]), links_of(got.memories[0])) == expected[some]
         external_id = "x1" if key % 2 else "x2"
         holders = {
-            one
-            for one, seen in expected.items()
+            item
+            for item, seen in expected.items()
             if seen.memory.fields.external_id == external_id and not seen.dead
         }
         # An own private one comes before the public one.
-        own = {one for one in holders if expected[one].memory.fields.private}
+        own = {holder for holder in holders if expected[holder].memory.fields.private}
         holders = own or holders
         if holders:
             got = engine.read(
                 "default", GetQuery(agent, ("ext:" + external_id,), as_of=as_of)
             ).result(wait_s())
-            assert {one.id for one in got.memories} == holders
+            assert {memory.id for memory in got.memories} == holders
         query = RecallQuery(agent, "pump", b"", k=1000, as_of=as_of)
         hits = self.store.recall(query).hits
-        live = {one for one, seen in expected.items() if seen.live}
+        live = {item for item, seen in expected.items() if seen.live}
         assert {hit.memory.id for hit in hits} <= live
 
     @thrown(key=KEYS, agent=AGENTS)
@@ -200,14 +202,14 @@ class PastMachine(CallingMachine):
         # As it was told then, whatever was hidden or purged since.
         then = self.past[revision]
         held: Mapping[str, Any] = {
-            one: Seen(
+            item: Seen(
                 bare(seen.memory),
                 frozenset(link for link in seen.links if then[link[0]].may_be_seen_by(agent)),
             )
-            for one, seen in then.items()
+            for item, seen in then.items()
             if seen.may_be_seen_by(agent)
         }
-        memories = {one: seen.memory for one, seen in held.items() if not seen.dead}
+        memories = {item: seen.memory for item, seen in held.items() if not seen.dead}
         links = {pair: value for pair, (value, _) in pairs_of(held).items()}
         for _ in range(self.revision + 1):
             told = self.store.read(ChangesQuery(agent, revision, None))
@@ -217,7 +219,7 @@ class PastMachine(CallingMachine):
                         assert each.memory is None
                         memories.pop(each.memory_id, None)
                         # Links end with their memories, also where that alone is told.
-                        for pair in [one for one in links if each.memory_id in one[:2]]:
+                        for pair in [link for link in links if each.memory_id in link[:2]]:
                             del links[pair]
                     else:
                         assert each.memory is not None
@@ -234,12 +236,14 @@ class PastMachine(CallingMachine):
             revision = told.revision
         assert revision == self.revision
         there = {
-            one: seen for one, seen in self.seen_then(self.revision, agent).items() if not seen.dead
+            item: seen
+            for item, seen in self.seen_then(self.revision, agent).items()
+            if not seen.dead
         }
         # That what took its place is hidden or shown later is no change of a memory.
         assert {
-            one: replace(bare(memory), superseded_by="") for one, memory in memories.items()
-        } == {one: replace(seen.memory, superseded_by="") for one, seen in there.items()}
+            other: replace(bare(memory), superseded_by="") for other, memory in memories.items()
+        } == {item: replace(seen.memory, superseded_by="") for item, seen in there.items()}
         expected = {pair: value for pair, (value, _) in pairs_of(there).items()}
         # What was linked while an end was hidden is not told when that comes into sight.
         assert links.items() <= expected.items()
@@ -252,7 +256,9 @@ class PastMachine(CallingMachine):
             expected = self.seen_then(self.revision, agent)
             listed = self.store.list(agent)
             assert len(listed) == len(expected)
-            assert {one.id: Seen(bare(one), links_of(one)) for one in listed} == expected
+            assert {
+                memory.id: Seen(bare(memory), links_of(memory)) for memory in listed
+            } == expected
             if listed:
                 assert self.store.one(listed[0].id, agent) == listed[0]
             live = self.store.list(agent, Filter())
@@ -274,11 +280,11 @@ class PastMachine(CallingMachine):
     def counts_agree(self) -> None:
         for agent in AGENTS:
             figures = self.store.stats(agent)
-            seen = {id_: one for id_, one in self.now.items() if one.may_be_seen_by(agent)}
+            seen = {id_: state for id_, state in self.now.items() if state.may_be_seen_by(agent)}
             links = [pair for pair in pairs_of(seen) if pair[1] in seen]
-            assert figures.active_count == sum(one.live for one in seen.values())
+            assert figures.active_count == sum(state.live for state in seen.values())
             assert figures.total_count == len(seen)
-            assert figures.forgotten_count == sum(one.dead for one in seen.values())
+            assert figures.forgotten_count == sum(state.dead for state in seen.values())
             assert figures.link_count == len(links) // 2
             assert figures.revision == self.revision
 
@@ -297,8 +303,8 @@ class PastMachine(CallingMachine):
             connection.close()
         assert revisions == list(range(1, self.revision + 1))
         if self.past[-1] is not self.checked:
-            kept = {(one, seen.memory.content) for one, seen in self.now.items()}
-            self.texts = {one for one in self.texts | kept if one[0] in self.now}
+            kept = {(key, seen.memory.content) for key, seen in self.now.items()}
+            self.texts = {item for item in self.texts | kept if item[0] in self.now}
             self.checked = self.past[-1]
         assert self.texts <= texts
 
@@ -307,8 +313,8 @@ class PastMachine(CallingMachine):
 
     @invariant()
     def superseded_memories_lead_to_an_end(self) -> None:
-        for one in self.now.values():
-            steps, each = 0, one
+        for seen in self.now.values():
+            steps, each = 0, seen
             while each.memory.status is Status.SUPERSEDED:
                 assert each.memory.superseded_by
                 by = self.now.get(each.memory.superseded_by)
@@ -318,34 +324,34 @@ class PastMachine(CallingMachine):
                 each, steps = by, steps + 1
                 assert steps <= len(self.now), "a chain that bites its tail"
             assert (
-                one.memory.status is Status.SUPERSEDED
-                or not one.live
-                or (not one.memory.superseded_by)
+                seen.memory.status is Status.SUPERSEDED
+                or not seen.live
+                or (not seen.memory.superseded_by)
             )
 
     @invariant()
     def episodes_show_who_is_there(self) -> None:
         for agent in AGENTS:
             page = self.store.engine.read("default", EpisodesQuery(agent, ANY_TIME, "", 1000, ""))
-            found = {one.id: one for one in page.result(wait_s()).episodes}
+            found = {episode.id: episode for episode in page.result(wait_s()).episodes}
             visible = {
-                one.id: one
-                for one in self.episodes.values()
-                if not one.private or one.agent_id == agent
+                episode.id: episode
+                for episode in self.episodes.values()
+                if not episode.private or episode.agent_id == agent
             }
             assert found.keys() == visible.keys()
             for episode_id, episode in visible.items():
-                heads = [self.head(one, agent) for one in episode.memory_ids]
-                there = [one for one in heads if one is not None]
-                wanted = dict.fromkeys(one.memory.id for one in there if not one.dead)
+                heads = [self.head(memory_id, agent) for memory_id in episode.memory_ids]
+                there = [seen for seen in heads if seen is not None]
+                wanted = dict.fromkeys(seen.memory.id for seen in there if not seen.dead)
                 assert found[episode_id].memory_ids == tuple(wanted)
-                gone = len({one.memory.id for one in there if one.dead})
+                gone = len({seen.memory.id for seen in there if seen.dead})
                 assert found[episode_id].gone_count == gone
                 if self.episode_touch[episode_id] == self.revision:
                     read = self.store.engine.read("default", EpisodeQuery(agent, episode_id, True))
                     answer = read.result(wait_s())
                     assert answer.episode == found[episode_id]
-                    assert [one.id for one in answer.memories] == list(wanted)
+                    assert [memory.id for memory in answer.memories] == list(wanted)
 
     @invariant()
     def purged_ids_stay_gone(self) -> None:

@@ -19,8 +19,8 @@ def small_probe() -> list[ProbePair]:
     light = [text.replace("likes", "really likes") for text in things]
     return [
         *(
-            pair(at, one, two, Verdict.DUPLICATE, "light")
-            for at, (one, two) in enumerate(zip(light, things, strict=True))
+            pair(at, text, two, Verdict.DUPLICATE, "light")
+            for at, (text, two) in enumerate(zip(light, things, strict=True))
         ),
         *(
             pair(at, f"{text} {at} times a day", f"{text} {at + 7} times a day", Verdict.UPDATE,

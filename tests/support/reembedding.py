@@ -75,7 +75,7 @@ def told_by(watch: Any) -> list[Any]:
 
 
 def reembed(store: Store, operation_id: str = "") -> Reembedded:
-    (last,) = [one for one in told_by(begin(store, operation_id)) if one.done]
+    (last,) = [item for item in told_by(begin(store, operation_id)) if item.done]
     return last.done
 
 
@@ -97,9 +97,9 @@ def assert_unmixed(store: Store, names: Sequence[str]) -> None:
         rows = Rows(connection)
         memories = list(rows.all_memories())
         for memory in memories:
-            for one in (memory, *rows.history.memory_versions(memory.row)):
-                if one.vector:
-                    _assert_of(_array(one.vector), names[one.model_number])
+            for other in (memory, *rows.history.memory_versions(memory.row)):
+                if other.vector:
+                    _assert_of(_array(other.vector), names[other.model_number])
         beside = rows.beside.embeddings([memory.row for memory in memories])
         for held in beside.values():
             _assert_of(_array(held.vector), names[held.model_number])
@@ -115,7 +115,7 @@ def assert_complete(store: Store, embedding: InProcessEmbedding) -> None:
         rows = Rows(connection)
         # Rows and what lies beside them may be exchanging their vectors.
         with rows.snapshot():
-            there = [one for one in rows.all_memories() if one.status is not Status.PURGED]
+            there = [memory for memory in rows.all_memories() if memory.status is not Status.PURGED]
             memories = list(rows.beside.of_model(state.info.model_number, there))
         for memory in memories:
             (wanted,) = embedding.vectors([memory.content])

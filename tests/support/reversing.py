@@ -68,7 +68,7 @@ class ReversingMachine(PastMachine):
         chosen = [
             self.choose(key, agent, wise, lambda one: may_be_merged(one, agent)) for key in keys
         ]
-        ids = tuple(dict.fromkeys(one.memory.id for one in chosen))
+        ids = tuple(dict.fromkeys(seen.memory.id for seen in chosen))
         command = replace(
             remember(
                 text,
@@ -80,9 +80,9 @@ class ReversingMachine(PastMachine):
             supersede_ids=ids,
         )
         wrong: list[type[errors.TotonoeError]] = []
-        if not all(one.may_be_seen_by(agent) for one in chosen):
+        if not all(seen.may_be_seen_by(agent) for seen in chosen):
             wrong.append(errors.NotFound)
-        if not all(one.live and one.memory.fields.kind is Kind.STATE for one in chosen):
+        if not all(seen.live and seen.memory.fields.kind is Kind.STATE for seen in chosen):
             wrong.append(errors.Precondition)
         if wrong:
             self.refuses(command, *wrong)
@@ -112,7 +112,7 @@ class ReversingMachine(PastMachine):
         mine, fields = keep.memory.id, keep.memory.fields
         together = [keep]
         for other in others:
-            named = {one.memory.id for one in together}
+            named = {state.memory.id for state in together}
 
             def fits(one: Seen, named: set[str] = named) -> bool:
                 shared = one.memory.fields.private is fields.private
@@ -124,15 +124,17 @@ class ReversingMachine(PastMachine):
                 together.append(found)
         if len(together) == 1:
             return
-        ids = tuple(one.memory.id for one in together)
+        ids = tuple(state.memory.id for state in together)
         vector = VECTORS[key % len(VECTORS)] if text else None
         command = merge(*ids, agent=agent, content=text, vector=vector, force=force)
         wrong: list[type[errors.TotonoeError]] = []
-        if not all(one.may_be_seen_by(agent) for one in together):
+        if not all(state.may_be_seen_by(agent) for state in together):
             wrong.append(errors.NotFound)
-        if not all(one.live and one.memory.fields.kind is Kind.STATE for one in together):
+        if not all(state.live and state.memory.fields.kind is Kind.STATE for state in together):
             wrong.append(errors.Precondition)
-        shared = {(one.memory.fields.private, one.memory.fields.state_kind) for one in together}
+        shared = {
+            (state.memory.fields.private, state.memory.fields.state_kind) for state in together
+        }
         if len(set(ids)) < len(ids) or len(shared) > 1:
             wrong.append(errors.InvalidArgument)
         if wrong:
@@ -141,7 +143,7 @@ class ReversingMachine(PastMachine):
         if stale:
             late = replace(command, expected_revisions=((ids[1], self.revision + 1),))
             self.refuses(late, errors.StaleRevision)
-        keys = [one.memory.fields.key for one in together if one.memory.fields.key]
+        keys = [state.memory.fields.key for state in together if state.memory.fields.key]
         typed_key = fields.key or (keys[0] if len(set(keys)) == 1 else None)
         duplicate = ""
         said = _vector_of_merged(together, text, vector)
@@ -157,24 +159,24 @@ class ReversingMachine(PastMachine):
             assert answer.guard.duplicate.memory_id == duplicate
             return
         kept = self.now[mine].memory
-        memories = [one.memory for one in together]
+        memories = [state.memory for state in together]
         assert kept.status is Status.ACTIVE
         assert kept.content == (text or keep.memory.content)
         assert kept.vector == said
-        assert kept.created_us == min(one.created_us for one in memories)
-        ends = [one.fields.valid_to_us for one in memories]
-        tags = (tag for one in memories for tag in one.fields.tags)
+        assert kept.created_us == min(other.created_us for other in memories)
+        ends = [other.fields.valid_to_us for other in memories]
+        tags = (tag for other in memories for tag in other.fields.tags)
         assert kept.fields == replace(
             fields,
-            importance=max(one.fields.importance for one in memories),
-            confidence=max(one.fields.confidence for one in memories),
+            importance=max(other.fields.importance for other in memories),
+            confidence=max(other.fields.confidence for other in memories),
             valid_to_us=None if None in ends else max(end for end in ends if end is not None),
             tags=tuple(dict.fromkeys(tags)),
             key=typed_key,
         )
         wanted: dict[tuple[str, str], float] = {}
-        for one in together:
-            for target, type_, value, _ in unlikely(one.links):
+        for state in together:
+            for target, type_, value, _ in unlikely(state.links):
                 if target not in ids:
                     wanted[target, type_] = max(value, wanted.get((target, type_), 0.0))
         links = {
@@ -202,18 +204,18 @@ class ReversingMachine(PastMachine):
         ends = {end for pair in done.pairs for end in pair[:2]}
         ends |= {end for two in done.dismissed for end in two}
         states = self.past[revision - 1], self.past[revision], self.now, self.purged
-        seen = [state[one] for one in {*done.rows, *ends} for state in states if one in state]
+        seen = [state[text] for text in {*done.rows, *ends} for state in states if text in state]
         episode = self.episodes.get(done.episode) or self.gone_episodes.get(done.episode)
         hidden = episode is not None and episode.private and episode.agent_id != agent
-        return hidden or not all(one.may_be_seen_by(agent) for one in seen)
+        return hidden or not all(state.may_be_seen_by(agent) for state in seen)
 
     @property
     def undoes(self) -> dict[int, int]:
-        return {revision: one.undoes for revision, one in enumerate(self.done)}
+        return {revision: done.undoes for revision, done in enumerate(self.done)}
 
     def stacks(self, key: object) -> Stacks:
         """What was in force on a row after each operation that changed it."""
-        changes = [revision for revision, one in enumerate(self.done) if key in one.changed()]
+        changes = [revision for revision, done in enumerate(self.done) if key in done.changed()]
         return stacks_of(changes, self.undoes)
 
     def standing(self, key: object, revision: int) -> str:
@@ -255,17 +257,17 @@ class ReversingMachine(PastMachine):
             else:
                 coming[str(key)] = replace(now[str(key)].memory, status=Status.FORGOTTEN)
         repeated: set[str] = set()
-        for one in sorted(coming):
-            refused = self.refusal(one, coming[one], coming, agent, force, revision)
+        for text in sorted(coming):
+            refused = self.refusal(text, coming[text], coming, agent, force, revision)
             found |= refused
-            told |= {one} if refused else set()
-            repeated |= {one} if "duplicate" in refused else set()
-        left = {one: after for one, after in coming.items() if one not in told}
-        losing = {one: self.losing(one, left, repeated, agent, revision) for one in left}
-        kept = {one for one, kind in losing.items() if kind == "last_copy"}
+            told |= {text} if refused else set()
+            repeated |= {text} if "duplicate" in refused else set()
+        left = {key: after for key, after in coming.items() if key not in told}
+        losing = {text: self.losing(text, left, repeated, agent, revision) for text in left}
+        kept = {key for key, kind in losing.items() if kind == "last_copy"}
         found |= {kind for kind in losing.values() if kind}
-        told |= {one for one, kind in losing.items() if kind}
-        left = {one: after for one, after in left.items() if not losing[one]}
+        told |= {key for key, kind in losing.items() if kind}
+        left = {key: after for key, after in left.items() if not losing[key]}
         some = some or bool(left)
         old, new = pairs_of(before), pairs_of(now)
         for pair in done.pairs:
@@ -395,10 +397,10 @@ class ReversingMachine(PastMachine):
         ever = range(1, self.revision + 1)
         self.take_back(self.target(ever, key, wise, agent, force), agent, partial, force)
 
-    @precondition(lambda self: any(one.undoes for one in self.done))
+    @precondition(lambda self: any(item.undoes for item in self.done))
     @thrown(key=KEYS, agent=AGENTS, partial=BOTH, force=BOTH)
     def undo_an_undo(self, key: int, agent: str, partial: bool, force: bool) -> None:
-        undone = [revision for revision, one in enumerate(self.done) if one.undoes]
+        undone = [revision for revision, done in enumerate(self.done) if done.undoes]
         # The last one for the most part.
         self.take_back(undone[-1 - key % min(2, len(undone))], agent, partial, force)
 
@@ -410,12 +412,14 @@ class ReversingMachine(PastMachine):
         if wise:
             # Settings and purges are there too, but not every time.
             revisions = [
-                one for one in revisions if self.done[one].kind not in ("Purge", "ChangeSettings")
+                revision
+                for revision in revisions
+                if self.done[revision].kind not in ("Purge", "ChangeSettings")
             ] or revisions
             start = key % len(revisions)
-            for one in (*revisions[start:], *revisions[:start])[:8]:
-                if not self.left_out(one, agent) and not self.conflicts_of(one, agent, force):
-                    return one
+            for number in (*revisions[start:], *revisions[:start])[:8]:
+                if not self.left_out(number, agent) and not self.conflicts_of(number, agent, force):
+                    return number
         return revisions[key % len(revisions)]
 
     def take_back(self, revision: int, agent: str, partial: bool, force: bool) -> None:
@@ -435,7 +439,7 @@ class ReversingMachine(PastMachine):
         answer = self.applied(command)
         found = answer.results[0]
         if conflicts:
-            told = {one.kind.value for one in found.conflicts}
+            told = {conflict.kind.value for conflict in found.conflicts}
             assert conflicts <= told if partial else conflicts == told
             assert partial or not found.undone
         else:
@@ -483,35 +487,35 @@ class ReversingMachine(PastMachine):
         was, undone = self.past[revision - 1], self.done[revision]
         rows = undone.rows & ready
         gone = rows - was.keys()
-        for one in rows:
-            after = self.now[one].memory
-            if one in gone:
+        for row in rows:
+            after = self.now[row].memory
+            if row in gone:
                 assert after.status is Status.FORGOTTEN
-                assert not self.now[one].links
-                wanted = replace(before[one].memory, status=after.status)
+                assert not self.now[row].links
+                wanted = replace(before[row].memory, status=after.status)
             else:
-                wanted = was[one].memory
+                wanted = was[row].memory
             assert after == replace(wanted, revision=self.revision, updated_us=after.updated_us)
         old, new = pairs_of(was), pairs_of(self.now)
         for pair in undone.pairs & ready:
-            if not any(one not in self.now or self.now[one].dead for one in pair[:2]):
+            if not any(text not in self.now or self.now[text].dead for text in pair[:2]):
                 assert new.get(pair) == old.get(pair)
         ends = {end for pair in undone.pairs for end in pair[:2]}
-        dying = {one for one in rows if self.now[one].dead}
+        dying = {row for row in rows if self.now[row].dead}
         self.check_untouched(before, set(rows), {*dying, *ends})
 
     def take_back_what_is_seen(self, command: Undo) -> None:
         """An Undo of what is hidden in part leaves that as it is, but for pointers and links."""
         before = self.now
         ready = self.on_top(command.revision)
-        hidden = [one for one, seen in before.items() if not seen.may_be_seen_by(command.agent_id)]
+        hidden = [key for key, seen in before.items() if not seen.may_be_seen_by(command.agent_id)]
         try:
             found = self.applied(command).results[0]
         except (errors.NotFound, errors.UndoRefused):
             return
-        for one in hidden:
-            after = replace(self.now[one].memory, revision=0, updated_us=0)
-            same = replace(before[one].memory, revision=0, updated_us=0)
+        for text in hidden:
+            after = replace(self.now[text].memory, revision=0, updated_us=0)
+            same = replace(before[text].memory, revision=0, updated_us=0)
             if after.superseded_by != same.superseded_by:
                 same = replace(same, superseded_by=after.superseded_by)
             assert after == same
@@ -534,14 +538,14 @@ class ReversingMachine(PastMachine):
         if not now or len(self.now) < 4:
             return
         # Every other time what took a place, if anything did: others lead to it.
-        took = {one.memory.superseded_by for one in self.now.values()}
+        took = {seen.memory.superseded_by for seen in self.now.values()}
 
         def fits(one: Seen) -> bool:
             return one.memory.id in took if ends else one.memory.status is status
 
         chosen = [self.choose(key, agent, wise, fits) for key in keys]
-        ids = tuple(dict.fromkeys(one.memory.id for one in chosen))
-        going = tuple(one for one in ids if self.now[one].may_be_seen_by(agent))
+        ids = tuple(dict.fromkeys(seen.memory.id for seen in chosen))
+        going = tuple(memory_id for memory_id in ids if self.now[memory_id].may_be_seen_by(agent))
         command = Purge(agent, ids)
         if not going and len(ids) == 1:
             self.refuses(command, errors.NotFound)
@@ -549,23 +553,23 @@ class ReversingMachine(PastMachine):
         before = self.now
         found = self.apply(command, changes=bool(going))
         assert found.purged_ids == going
-        self.purged |= {one: before[one] for one in going}
+        self.purged |= {text: before[text] for text in going}
         assert not self.now.keys() & set(going)
         if going:
             # What was answered then no longer quotes it.
             self.replies.clear()
-        for one, seen in self.now.items():
-            was = before[one]
+        for key, seen in self.now.items():
+            was = before[key]
             if was.memory.superseded_by in going and was.memory.status is Status.SUPERSEDED:
                 # Around the purged, or at its id to an end.
-                assert seen.memory.superseded_by not in {"", one}
+                assert seen.memory.superseded_by not in {"", key}
             else:
                 assert seen.memory == was.memory
             assert {link for link in was.links if link[0] not in going} == seen.links
         for held in (self.episodes, self.gone_episodes):
-            for one, episode in held.items():
+            for key, episode in held.items():
                 left = tuple(each for each in episode.memory_ids if each not in going)
-                held[one] = replace(episode, memory_ids=left)
+                held[key] = replace(episode, memory_ids=left)
 
     # -- What always holds
 
@@ -581,14 +585,14 @@ class ReversingMachine(PastMachine):
             return
         before = self.past[-2]
         new = {
-            one: seen
-            for one, seen in self.now.items()
-            if seen.live and (one not in before or _said(before[one]) != _said(seen))
+            key: seen
+            for key, seen in self.now.items()
+            if seen.live and (key not in before or _said(before[key]) != _said(seen))
         }
         since = command.revision if isinstance(command, Undo) else 0
-        for one, seen in new.items():
+        for key, seen in new.items():
             # What comes back was there together, and beside what is unchanged since.
-            took = before[one].memory.superseded_by if one in before else ""
+            took = before[key].memory.superseded_by if key in before else ""
             beside = {
                 other: each
                 for other, each in self.now.items()
@@ -605,9 +609,9 @@ class ReversingMachine(PastMachine):
     @invariant()
     def one_public_live_memory_holds_a_typed_key(self) -> None:
         held = [
-            one.memory.fields.key
-            for one in self.now.values()
-            if one.live and one.memory.fields.key and not one.memory.fields.private
+            seen.memory.fields.key
+            for seen in self.now.values()
+            if seen.live and seen.memory.fields.key and not seen.memory.fields.private
         ]
         assert len(held) == len(set(held))
 
@@ -627,7 +631,9 @@ def _vector_of_merged(together: Sequence[Seen], text: str, vector: Any) -> bytes
     if text and vector is not None and len(vector):
         given: bytes = vector.tobytes()
         return given
-    keep, *removed = (one.memory for one in together)
+    keep, *removed = (seen.memory for seen in together)
     if not text or text == keep.content:
         return keep.vector
-    return next((one.vector for one in removed if one.content == text and one.vector), b"")
+    return next(
+        (memory.vector for memory in removed if memory.content == text and memory.vector), b""
+    )

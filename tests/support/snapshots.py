@@ -17,4 +17,4 @@ def restore(
 
 def listed(store: Store, collection: str = "") -> list[Snapshot]:
     page = store.engine.list_snapshots(collection, 100, "").result(wait_s())
-    return [one.snapshot for one in page.snapshots]
+    return [snapshot.snapshot for snapshot in page.snapshots]

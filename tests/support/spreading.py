@@ -29,24 +29,28 @@ def spread(
     picked: list[int] = []
     kept_waiting: list[list[int]] = []
     for _ in range(k):
-        waiting = [one for one in range(len(relevance)) if one not in picked]
+        waiting = [number for number in range(len(relevance)) if number not in picked]
         strong = [
-            one for one in waiting if relevance[one] >= RELEVANCE_SHARE_MIN * relevance[waiting[0]]
+            number
+            for number in waiting
+            if relevance[number] >= RELEVANCE_SHARE_MIN * relevance[waiting[0]]
         ]
         answers = {
-            one: tuple(fits(codes, share, one, picked, k) for codes, share in groups)
-            for one in strong
+            number: tuple(fits(codes, share, number, picked, k) for codes, share in groups)
+            for number in strong
         }
         best = max(answers.values())
-        choice = [one for one in strong if answers[one] == best]
+        choice = [number for number in strong if answers[number] == best]
         chosen, chosen_gain = -1, -math.inf
-        for one in choice:
-            nearest = max([0.0, *(dot(vectors[one], vectors[other]) for other in picked)])
+        for number in choice:
+            nearest = max([0.0, *(dot(vectors[number], vectors[other]) for other in picked)])
             repeats = max(0.0, nearest - NEAR_FROM) / (1.0 - NEAR_FROM)
-            gain = mmr_lambda * relevance[one] / relevance[0] - (1 - mmr_lambda) * repeats
+            gain = mmr_lambda * relevance[number] / relevance[0] - (1 - mmr_lambda) * repeats
             if gain > chosen_gain + 1e-9:
-                chosen, chosen_gain = one, gain
-        kept_waiting.append([one for one in strong if one not in choice and one < chosen])
+                chosen, chosen_gain = number, gain
+        kept_waiting.append(
+            [number for number in strong if number not in choice and number < chosen]
+        )
         picked.append(chosen)
     return picked, kept_waiting
 

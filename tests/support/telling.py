@@ -46,12 +46,12 @@ def told(store: Store) -> dict[str, Any]:
         query = RecallQuery(agent, "lamp shelf", unit([1, 2, 3, 4]).tobytes(), _PAGE, touch=False)
         hits = store.recall(query).hits
         found[agent] = {
-            "memories": [_plain(one) for one in memories],
+            "memories": [_plain(memory) for memory in memories],
             "histories": {
-                one.id: _plain(
-                    engine.read(name, HistoryQuery(agent, one.id, _PAGE, "")).result(wait_s())
+                memory.id: _plain(
+                    engine.read(name, HistoryQuery(agent, memory.id, _PAGE, "")).result(wait_s())
                 )
-                for one in memories
+                for memory in memories
             },
             "operations": _plain(
                 engine.read(name, OperationsQuery(agent, OperationFilter(), _PAGE, "")).result(

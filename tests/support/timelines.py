@@ -132,7 +132,7 @@ class Timeline:
                 return update(memory.id, agent=agent, private=not memory.fields.private)
             case "forget":
                 return forget(*{memory.id, other.id}, agent=agent, reason=f"Zu alt {len(seen)}")
-        held = [one.target_id for one in memory.links]
+        held = [item.target_id for item in memory.links]
         if held and self.rng.random() < 0.4:
             return unlink(memory.id, self.one_of(held), agent=agent)
         if held and self.rng.random() < 0.2:
@@ -165,6 +165,6 @@ class Timeline:
 
 def bare(memory: Memory, visible: set[str]) -> Memory:
     """A memory without figures of access, that names visible ones only."""
-    links = tuple(one for one in memory.links if one.target_id in visible)
+    links = tuple(link for link in memory.links if link.target_id in visible)
     by = memory.superseded_by if memory.superseded_by in visible else ""
     return replace(memory, links=links, superseded_by=by, last_access_us=None, access_count=0)

@@ -102,10 +102,10 @@ def records(data: bytes) -> list[bytes]:
 
 def file_of(objects: list[dict[str, Any]]) -> bytes:
     """A file of these lines, its end made anew: counts and checksum are right."""
-    head = [one for one in objects if one["record"] != "end"]
-    lines = b"".join(json.dumps(one).encode() + b"\n" for one in head)
+    head = [entry for entry in objects if entry["record"] != "end"]
+    lines = b"".join(json.dumps(entry).encode() + b"\n" for entry in head)
     counts = dict.fromkeys(("memory", "link", "episode", "dismissal"), 0)
-    for one in head[1:]:
-        counts[one["record"]] = counts.get(one["record"], 0) + 1
+    for entry in head[1:]:
+        counts[entry["record"]] = counts.get(entry["record"], 0) + 1
     end = {"record": "end", "counts": counts, "sha256": hashlib.sha256(lines).hexdigest()}
     return lines + json.dumps(end).encode() + b"\n"

@@ -200,9 +200,11 @@ class _Store(BaseStore):
             except NotFound as error:
                 _expect_missing(error)
                 continue
-            found |= {f"ext:{one.external_id}": one for one in answer.memories}
-        shown = {name: one for name, one in found.items() if one.status is not Status.FORGOTTEN}
-        return [_item(shown[one]) if one in shown else None for one in ids]
+            found |= {f"ext:{memory.external_id}": memory for memory in answer.memories}
+        shown = {
+            name: memory for name, memory in found.items() if memory.status is not Status.FORGOTTEN
+        }
+        return [_item(shown[memory_id]) if memory_id in shown else None for memory_id in ids]
 
     def _search(self, op: SearchOp) -> Steps[list[SearchItem]]:
         _check_page(op.limit, op.offset)
@@ -264,7 +266,9 @@ class _Store(BaseStore):
         _check_page(op.limit, op.offset)
         if op.max_depth is not None and op.max_depth < 1:
             raise ValueError(f"max_depth: got {op.max_depth}, allowed: 1 or more")
-        patterns = [_pattern(one) for one in op.match_conditions or () if one.path]
+        patterns = [
+            _pattern(condition) for condition in op.match_conditions or () if condition.path
+        ]
         found: list[Names] = []
         while len(found) < op.limit:
             page = yield self._call(
@@ -275,7 +279,7 @@ class _Store(BaseStore):
                 offset=op.offset + len(found),
                 categories=[CATEGORY],
             )
-            found += [one.names for one in page.namespaces]
+            found += [namespace.names for namespace in page.namespaces]
             if op.offset + len(found) >= page.total_count or not page.namespaces:
                 break
         return found
@@ -356,7 +360,7 @@ class _Store(BaseStore):
             except NotFound:
                 pass
             else:
-                keys = {one.id: _key_of(one) for one in others.memories}
+                keys = {memory.id: _key_of(memory) for memory in others.memories}
         for verdict, memory_id, similarity in found:
             refused = verdict == "duplicate" and self._guard == "refuse"
             report = Report(
@@ -560,12 +564,14 @@ def _findings(done: Remembered | Updated) -> Iterator[tuple[str, str, float]]:
     question: Similar | None = done.question
     if question is not None and question.judgement is not None:
         yield "likely_same", question.memory_id, question.judgement.same_probability
-    for one in done.similar if isinstance(done, Remembered) else ():
-        if one.judgement is None or (question is not None and one.memory_id == question.memory_id):
+    for memory in done.similar if isinstance(done, Remembered) else ():
+        if memory.judgement is None or (
+            question is not None and memory.memory_id == question.memory_id
+        ):
             continue
-        if one.judgement.verdict in (Verdict.UPDATE, Verdict.CONTRADICTION):
-            similarity = max(one.cosine_similarity, one.jaccard_similarity)
-            yield str(one.judgement.verdict), one.memory_id, similarity
+        if memory.judgement.verdict in (Verdict.UPDATE, Verdict.CONTRADICTION):
+            similarity = max(memory.cosine_similarity, memory.jaccard_similarity)
+            yield str(memory.judgement.verdict), memory.memory_id, similarity
 
 
 def _unfit(op: PutOp, error: InvalidArgument) -> ValueError:
@@ -595,7 +601,7 @@ def comparisons(asked: Mapping[str, Any], path: Names = ("value",)) -> Iterator[
     for key, value in asked.items():
         here = (*path, key)
         if isinstance(value, Mapping):
-            operators = [one for one in value if str(one).startswith("$")]
+            operators = [operator for operator in value if str(operator).startswith("$")]
             if not value:
                 raise ValueError(f"filter: got an empty object at {_shown(here)}, allowed: fields")
             if operators:
@@ -626,7 +632,7 @@ def _compared(operator: str, value: Any, path: Names) -> Any:
             f"filter: got None at {_shown(path)}, allowed: a value; a field that is None and one "
             "that is not there cannot be told apart"
         )
-    if isinstance(value, list | tuple) and any(isinstance(one, Mapping) for one in value):
+    if isinstance(value, list | tuple) and any(isinstance(item, Mapping) for item in value):
         raise ValueError(
             f"filter: got a list of objects at {_shown(path)}, allowed: lists of plain values"
         )

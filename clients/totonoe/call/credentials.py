@@ -69,7 +69,9 @@ class Credentials:
 def connection(found: Sequence[Credentials], library: Any) -> Connection:
     """A connection of `grpc` or `grpc.aio` to the daemons at the addresses of some credentials."""
     several = len(found) > 1
-    return Connection([one.open(library, several) for one in found], found[0].metadata)
+    return Connection(
+        [credentials.open(library, several) for credentials in found], found[0].metadata
+    )
 
 
 def resolve_credentials(

@@ -127,8 +127,10 @@ class RootGroup(OpenGroup):
         app = typer.Typer()
         import_module(f"totonoe.cli.commands.{topic}").register(app)
         if name:
-            app.registered_commands = [one for one in app.registered_commands if one.name == name]
-            app.registered_groups = [one for one in app.registered_groups if one.name == name]
+            app.registered_commands = [
+                info for info in app.registered_commands if info.name == name
+            ]
+            app.registered_groups = [info for info in app.registered_groups if info.name == name]
         for made, command in get_group(app).commands.items():
             self.commands.setdefault(made, command)
 

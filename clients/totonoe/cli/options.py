@@ -296,7 +296,7 @@ def filtered(command: Callable[..., None]) -> Callable[..., None]:
             if options["statuses"]:
                 raise ValueError("--pending: allowed: without --status")
             options["statuses"] = ["active", "pending"]
-        compared = [comparison(one) for one in options["comparisons"] or ()]
+        compared = [comparison(text) for text in options["comparisons"] or ()]
         options["comparisons"] = compared or None
         options["namespace_prefix"] = names(options["namespace_prefix"], "--namespace-prefix")
         return given(**options)
@@ -427,7 +427,7 @@ def names(text: str | None, option: str) -> list[str] | None:
         value = json.loads(text)
     except ValueError as error:
         raise ValueError(f"{option}: no JSON ({error})") from None
-    if not all(isinstance(one, str) for one in value):
+    if not all(isinstance(item, str) for item in value):
         raise ValueError(f"{option}: got {text!r}, allowed: NAME/NAME, or a JSON list of strings")
     return list(value)
 
@@ -447,7 +447,7 @@ def word(value: str | list[str] | None) -> Any:
 
 def source_word(value: str | None) -> SourceWord:
     """Return a source of texts, the agent if none is named. Raises `ValueError`."""
-    allowed = [one for one in SourceOf if one is not SourceOf.UNKNOWN]
+    allowed = [source for source in SourceOf if source is not SourceOf.UNKNOWN]
     if value is not None and value not in allowed:
         raise ValueError(f"--source: got {value!r}, allowed: {', '.join(allowed)}")
     return SourceOf(value or SourceOf.AGENT)
@@ -534,7 +534,7 @@ def policies(settings: list[str] | None, preset: str | None) -> Any:
         part, _, name = path.partition(".")
         hints = get_type_hints(parts[part]) if part in parts else {}
         if not equals or name not in hints:
-            allowed = ", ".join(f"{one}.FIELD=VALUE" for one in parts)
+            allowed = ", ".join(f"{option}.FIELD=VALUE" for option in parts)
             raise ValueError(f"--set: got {setting!r}, allowed: {allowed}")
         values.setdefault(part, {})[name] = _value(path, text, hints[name])
     return {part: parts[part](**fields) for part, fields in values.items()}

@@ -64,29 +64,29 @@ def pairs_of(done: Consolidated, questions: Iterable[Question]) -> list[Pair]:
     """
     asked = [
         Pair(
-            (one.a.id, one.b.id),
-            (one.a.revision, one.b.revision),
-            one.judgement,
-            one.same_probability,
-            one.kind is QuestionKind.REPLACES,
+            (question.a.id, question.b.id),
+            (question.a.revision, question.b.revision),
+            question.judgement,
+            question.same_probability,
+            question.kind is QuestionKind.REPLACES,
         )
-        for one in questions
+        for question in questions
     ]
-    found = [one for one in asked if one.replaces]
+    found = [pair for pair in asked if pair.replaces]
     found += [
         Pair(
-            (one.memory_a_id, one.memory_b_id),
-            (one.revision_a, one.revision_b),
-            one.judgement,
-            one.judgement.same_probability if one.judgement else 0.0,
+            (candidate.memory_a_id, candidate.memory_b_id),
+            (candidate.revision_a, candidate.revision_b),
+            candidate.judgement,
+            candidate.judgement.same_probability if candidate.judgement else 0.0,
         )
-        for one in done.merge_candidates
+        for candidate in done.merge_candidates
     ]
     found += asked
     once: dict[frozenset[str], Pair] = {}
-    for one in found:
-        once.setdefault(frozenset(one.ids), one)
-    return sorted(once.values(), key=lambda one: (not one.replaces, -one.probability))
+    for pair in found:
+        once.setdefault(frozenset(pair.ids), pair)
+    return sorted(once.values(), key=lambda pair: (not pair.replaces, -pair.probability))
 
 
 class Review:

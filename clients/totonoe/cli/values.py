@@ -87,7 +87,7 @@ def _plain(value: Any, annotation: Any) -> Any:
     if annotation is int and _INTEGER.fullmatch(value):
         return int(value)
     if isinstance(annotation, type) and issubclass(annotation, StrEnum):
-        return next((one for one in annotation if one.value == value), None)
+        return next((member for member in annotation if member.value == value), None)
     if annotation is float and _NUMBER.fullmatch(value):
         return float(value)
     return None

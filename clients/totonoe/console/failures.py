@@ -117,7 +117,7 @@ _OTHER = (502, "The call failed", "Try again.")
 
 def in_words(error: Exception, settings: Settings) -> Failure:
     """Return a failed call, or a value that cannot be sent, in plain words."""
-    known = [one[1:] for one in _KINDS if isinstance(error, one[0])]
+    known = [kind[1:] for kind in _KINDS if isinstance(error, kind[0])]
     status, title, next_step = known[0] if known else _OTHER
     line = ""
     if isinstance(error, errors.Unreachable):

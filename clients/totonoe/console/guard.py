@@ -166,7 +166,7 @@ def _hardened(send: Send) -> Send:
 
     async def hardened(message: Message) -> None:
         if message["type"] == "http.response.start":
-            kept = [one for one in message.get("headers", ()) if one[0].lower() not in own]
+            kept = [header for header in message.get("headers", ()) if header[0].lower() not in own]
             message["headers"] = [*kept, *HEADERS]
         await send(message)
 

@@ -142,7 +142,7 @@ class View:
 
     def _heading(self, path: str) -> str:
         """Return the path of the heading that a page is under; empty: under Review, or none."""
-        named = {link(one, base=self.base): one for one, _ in PAGE_HEADINGS[1:]}
+        named = {link(heading, base=self.base): heading for heading, _ in PAGE_HEADINGS[1:]}
         return named.get(path, "")
 
     def failure(self, request: Request, error: Exception) -> Response:

@@ -346,11 +346,15 @@ class Import:
     def _complete_contradictions(self) -> None:
         """Put the whole texts in the place of snippets."""
         ids = list(
-            dict.fromkeys(one.other_id for one in self.report.contradictions if one.other_id)
+            dict.fromkeys(
+                contradiction.other_id
+                for contradiction in self.report.contradictions
+                if contradiction.other_id
+            )
         )
         texts = {memory.id: memory.content for memory in self._get(ids)}
-        for one in self.report.contradictions:
-            one.other_text = texts.get(one.other_id, one.other_text)
+        for contradiction in self.report.contradictions:
+            contradiction.other_text = texts.get(contradiction.other_id, contradiction.other_text)
 
 
 def _external_id(source: str, record_id: str) -> str:

@@ -146,7 +146,7 @@ class TidyUp:
                         raise ValueError(f"{self._path}: got more than {RECORDS_MAX} records")
                     if size_bytes > TEXTS_BYTES_MAX:
                         raise ValueError(f"{self._path}: got more than {TEXTS_BYTES_MAX} bytes")
-            self._records = [one for one in staging.records() if one.id not in replaced]
+            self._records = [record for record in staging.records() if record.id not in replaced]
         self.report.read_count = len(self._records)
 
     def _items(self, options: ReadOptions) -> Iterator[Item]:

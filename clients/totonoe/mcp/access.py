@@ -66,7 +66,7 @@ def caller_of(settings: Settings, headers: Mapping[str, str] | None, host_name: 
     """
     said = headers or {}
     # The daemon takes no name with a line end or a control character, and hosts choose freely.
-    printed = "".join(one if one.isprintable() else " " for one in host_name)
+    printed = "".join(char if char.isprintable() else " " for char in host_name)
     named = " ".join(printed.split()).encode()[:NAME_BYTES_MAX].decode(errors="ignore")
     # A proved identity speaks as its own agent, which the daemon knows by itself.
     default = "" if settings.proved else named or NOBODY

@@ -107,7 +107,7 @@ class FullTools(CoreTools):
         """Merge what this session said several times over."""
         session = self._session("end_session: got no session")
         done = await self._access.run(lambda client: client.end_session(session, dry_run=dry_run))
-        gone = [one.memory_id for group in done.groups for one in group.superseded]
+        gone = [memory.memory_id for group in done.groups for memory in group.superseded]
         structure = answers.SessionEnded(
             advice="",
             operation_id="" if dry_run else done.operation_id,

@@ -44,17 +44,17 @@ def found(hit: Hit) -> Note:
     """Return a hit as structure, with the memories that are folded under it."""
     note = noted(hit.memory, RECALLED_CHARS_MAX, hit.relevance)
     note.also = [
-        Alike(memory_id=one.memory.id, content=one.memory.content[:ALSO_CHARS_MAX])
-        for one in hit.also
+        Alike(memory_id=folded.memory.id, content=folded.memory.content[:ALSO_CHARS_MAX])
+        for folded in hit.also
     ]
-    note.updated_by = [_other(one) for one in hit.updated_by]
-    note.contradicted_by = [_other(one) for one in hit.contradicted_by]
-    note.outdated = [_other(one) for one in hit.outdated]
+    note.updated_by = [_other(memory) for memory in hit.updated_by]
+    note.contradicted_by = [_other(memory) for memory in hit.contradicted_by]
+    note.outdated = [_other(memory) for memory in hit.outdated]
     return note
 
 
-def _other(one: OtherMemory) -> Other:
-    return Other(memory_id=one.memory_id, age=one.age, snippet=one.snippet)
+def _other(memory: OtherMemory) -> Other:
+    return Other(memory_id=memory.memory_id, age=memory.age, snippet=memory.snippet)
 
 
 def block_of(memory: Memory, note: Note) -> str:
@@ -77,9 +77,11 @@ def block_of(memory: Memory, note: Note) -> str:
     if note.status != "active":
         about.append(note.status)
     rest = "\n    ... (cut: get_memory shows more)" if note.cut else ""
-    rest += "".join(f"\n    also [{one.memory_id}]: {indented(one.content)}" for one in note.also)
     rest += "".join(
-        f"\n    {how} [{one.memory_id}], {one.age}: {one_line(one.snippet)}"
-        for how, one in against(note.updated_by, note.contradicted_by, note.outdated)
+        f"\n    also [{other.memory_id}]: {indented(other.content)}" for other in note.also
+    )
+    rest += "".join(
+        f"\n    {how} [{other.memory_id}], {other.age}: {one_line(other.snippet)}"
+        for how, other in against(note.updated_by, note.contradicted_by, note.outdated)
     )
     return f"{one_line(', '.join(about))}\n    {indented(note.content)}{rest}"

@@ -16,7 +16,7 @@ def git_root(folder: Path) -> Path | None:
     A worktree and a submodule have a file of that name, and are roots of their own.
     """
     here = folder.resolve()
-    return next((one for one in (here, *here.parents) if (one / ".git").exists()), None)
+    return next((path for path in (here, *here.parents) if (path / ".git").exists()), None)
 
 
 def project_collection(folder: Path) -> str:

@@ -101,14 +101,14 @@ def log_crash(where: str, error: BaseException) -> None:
 def _misfits(error: ValidationError) -> list[str]:
     """Return a line for each wrong argument: its name, what it got, and what is allowed."""
     lines = []
-    for one in error.errors(include_url=False):
-        name = ".".join(str(part) for part in one["loc"])
-        if one["type"] == "extra_forbidden":
+    for problem in error.errors(include_url=False):
+        name = ".".join(str(part) for part in problem["loc"])
+        if problem["type"] == "extra_forbidden":
             lines.append(f"{name}: no such argument")
-        elif one["type"] == "missing":
+        elif problem["type"] == "missing":
             lines.append(f"{name}: missing, allowed: a value")
         else:
-            lines.append(f"{name}: got {_shown(one['input'])}, allowed: {_rule(one)}")
+            lines.append(f"{name}: got {_shown(problem['input'])}, allowed: {_rule(problem)}")
     return lines
 
 
@@ -188,17 +188,17 @@ def _shallow(part: dict[str, Any]) -> dict[str, Any]:
 def _slim(part: Any, names: bool = False) -> Any:
     """Slim a part of a schema; with `names` its keys are names of properties or definitions."""
     if isinstance(part, list):
-        return [_slim(one) for one in part]
+        return [_slim(item) for item in part]
     if not isinstance(part, dict):
         return part
     if names:
-        return {name: _slim(one) for name, one in part.items()}
+        return {name: _slim(value) for name, value in part.items()}
     kept: dict[str, Any] = {}
     for key, value in part.items():
         if key == "title" or (key == "default" and not value):
             continue
         kept[key] = _slim(value, names=key in ("properties", "$defs"))
-    options = [one for one in kept.get("anyOf", []) if one != {"type": "null"}]
+    options = [option for option in kept.get("anyOf", []) if option != {"type": "null"}]
     if len(options) == 1:
         del kept["anyOf"]
         kept |= options[0]

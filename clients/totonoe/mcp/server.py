@@ -248,10 +248,14 @@ class MemoryServer(MCPServer[None]):
 
         async def read(client: totonoe.AsyncClient) -> list[Memory]:
             page = await client.operations(kinds=_WRITES, page_size=_OPERATIONS_READ)
-            ids = dict.fromkeys(name for one in page.operations for name in one.memory_ids)
+            ids = dict.fromkeys(
+                name for operation in page.operations for name in operation.memory_ids
+            )
             # Of operations that were undone, and of forgotten memories, nothing is live.
             found = await client.get_many(list(ids)[:_OPERATIONS_READ]) if ids else None
-            live = [one for one in found.memories if one.status == "active"] if found else []
+            live = (
+                [memory for memory in found.memories if memory.status == "active"] if found else []
+            )
             return live[:RECENT_SHOWN]
 
         return await self.access.run(read)
@@ -269,7 +273,7 @@ async def _begin(server: MCPServer[None]) -> AsyncIterator[None]:
 
 def _shown(memories: list[Memory], chars_max: int) -> str:
     """Return memories between markers; empty if there are none."""
-    blocks = [notes.block_of(one, notes.noted(one, chars_max)) for one in memories]
+    blocks = [notes.block_of(memory, notes.noted(memory, chars_max)) for memory in memories]
     return fence.between_markers(blocks) if blocks else ""
 
 

@@ -44,5 +44,5 @@ def with_entry(text: str, key: str, name: str, fields: Mapping[str, Any]) -> tup
 def _value(value: Any) -> str:
     """Return a string, a list or a mapping in TOML. Strings of JSON are strings of TOML too."""
     if isinstance(value, Mapping):
-        return "{ " + ", ".join(f"{one} = {_value(part)}" for one, part in value.items()) + " }"
+        return "{ " + ", ".join(f"{name} = {_value(part)}" for name, part in value.items()) + " }"
     return json.dumps(value, ensure_ascii=True)

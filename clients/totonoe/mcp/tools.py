@@ -221,13 +221,15 @@ class CoreTools:
             ]
 
         found, pages = await self._access.run(read)
-        missing = [f"Memory not found: {one}" for one in found.missing_ids]
+        missing = [f"Memory not found: {memory_id}" for memory_id in found.missing_ids]
         if not found.memories:
             return failure(words.joined(missing), found.advice)
         chars = notes.share_of(len(found.memories))
         kept = [(memory, notes.noted(memory, chars)) for memory in found.memories]
         blocks = [notes.block_of(memory, note) for memory, note in kept]
-        blocks += [words.version(name, one) for name, page in pages for one in page.versions]
+        blocks += [
+            words.version(name, version) for name, page in pages for version in page.versions
+        ]
         structure = answers.Got(
             advice=found.advice,
             notes=[note for _, note in kept],
@@ -235,17 +237,19 @@ class CoreTools:
             versions=[
                 answers.Version(
                     memory_id=name,
-                    revision=one.operation.revision,
-                    operation_id=one.operation.operation_id,
-                    operation=one.operation.kind,
-                    agent_id=one.operation.agent_id,
-                    time=plain(one.operation.time) or "",
-                    reason=one.operation.reason,
-                    changed=list(one.changed),
-                    content=one.memory.content[: notes.RECALLED_CHARS_MAX] if one.memory else None,
+                    revision=version.operation.revision,
+                    operation_id=version.operation.operation_id,
+                    operation=version.operation.kind,
+                    agent_id=version.operation.agent_id,
+                    time=plain(version.operation.time) or "",
+                    reason=version.operation.reason,
+                    changed=list(version.changed),
+                    content=version.memory.content[: notes.RECALLED_CHARS_MAX]
+                    if version.memory
+                    else None,
                 )
                 for name, page in pages
-                for one in page.versions
+                for version in page.versions
             ],
         )
         return reply("\n".join([fence.between_markers(blocks), *missing]), structure)
@@ -280,9 +284,9 @@ class CoreTools:
             operation_id=done.operation_id,
             merged=done.merged,
             memory_id=done.memory.id if done.merged else keep_id,
-            removed_ids=[one.id for one in done.sources],
+            removed_ids=[memory.id for memory in done.sources],
             duplicate_of=done.duplicate_of,
-            lost=[f"{one.finding}: {one.text}" for one in words.lost(done)],
+            lost=[f"{detail.finding}: {detail.text}" for detail in words.lost(done)],
         )
         return reply(words.merged(done), structure)
 
@@ -298,7 +302,11 @@ class CoreTools:
                     await ctx.report_progress(seen, max(1, total), "comparing")
                 if event.done is not None:
                     pairs = event.done.merge_candidates
-                    ids = (name for one in pairs for name in (one.memory_a_id, one.memory_b_id))
+                    ids = (
+                        name
+                        for candidate in pairs
+                        for name in (candidate.memory_a_id, candidate.memory_b_id)
+                    )
                     known = await withholding.quotable(client, ids)
                     return withholding.consolidated(event.done, known)
             raise Refused("The run ended early; call consolidate again.")
@@ -309,15 +317,15 @@ class CoreTools:
             operation_id=done.operation_id if done.operation_revision else "",
             pairs=[
                 answers.Pair(
-                    memory_id_a=one.memory_a_id,
-                    memory_id_b=one.memory_b_id,
-                    snippet_a=one.snippet_a,
-                    snippet_b=one.snippet_b,
-                    similarity=round(one.similarity, 4),
-                    verdict=str(one.judgement.verdict) if one.judgement else "",
-                    keep_id=one.keep_id,
+                    memory_id_a=candidate.memory_a_id,
+                    memory_id_b=candidate.memory_b_id,
+                    snippet_a=candidate.snippet_a,
+                    snippet_b=candidate.snippet_b,
+                    similarity=round(candidate.similarity, 4),
+                    verdict=str(candidate.judgement.verdict) if candidate.judgement else "",
+                    keep_id=candidate.keep_id,
                 )
-                for one in done.merge_candidates
+                for candidate in done.merge_candidates
             ],
             pair_count=done.pair_count,
         )
@@ -339,7 +347,7 @@ class CoreTools:
             advice="",
             operation_id=done.operation_id,
             undone=done.undone,
-            memory_ids=[one.id for one in done.memories],
+            memory_ids=[memory.id for memory in done.memories],
             conflicts=words.conflicts(done),
         )
         return reply(words.undone(done), structure)
@@ -354,23 +362,24 @@ class CoreTools:
             lambda client: client.list_questions(memory_id=memory_id, page_size=limit)
         )
         chars = notes.share_of(2 * len(page.questions) + len(page.pending))
-        waiting = [(one, notes.noted(one, chars)) for one in page.pending]
+        waiting = [(memory, notes.noted(memory, chars)) for memory in page.pending]
         pairs = [
-            (one, notes.noted(one.b, chars), notes.noted(one.a, chars)) for one in page.questions
+            (question, notes.noted(question.b, chars), notes.noted(question.a, chars))
+            for question in page.questions
         ]
         structure = answers.Questions(
             advice="",
             questions=[
                 answers.Question(
-                    kind=str(one.kind),
+                    kind=str(question.kind),
                     memory_id=newer.memory_id,
                     other_id=older.memory_id,
                     content=newer.content,
                     other_content=older.content,
-                    same_probability=round(one.same_probability, 4),
-                    differs=words.differences(one.judgement),
+                    same_probability=round(question.same_probability, 4),
+                    differs=words.differences(question.judgement),
                 )
-                for one, newer, older in pairs
+                for question, newer, older in pairs
             ],
             more=bool(page.next_page_token),
             pending=[note for _, note in waiting],
@@ -379,8 +388,8 @@ class CoreTools:
             return reply("No open questions.", structure)
         blocks = [
             block
-            for one, newer, older in pairs
-            for block in (notes.block_of(one.b, newer), notes.block_of(one.a, older))
+            for question, newer, older in pairs
+            for block in (notes.block_of(question.b, newer), notes.block_of(question.a, older))
         ]
         blocks += [notes.block_of(memory, note) for memory, note in waiting]
         return reply(f"{fence.between_markers(blocks)}\n{words.asked(page)}", structure)
@@ -403,7 +412,7 @@ class CoreTools:
             memory_id=done.memory.id,
             closed_id=done.closed_id,
             duplicate_of=done.duplicate.memory_id if done.duplicate else None,
-            lost=[f"{one.finding}: {one.text}" for one in words.lost(done)],
+            lost=[f"{detail.finding}: {detail.text}" for detail in words.lost(done)],
         )
         return reply(words.resolved(done, Verdict(answer)), structure)
 

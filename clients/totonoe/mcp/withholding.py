@@ -53,7 +53,7 @@ async def remembered(client: AsyncClient, answer: Remembered) -> Remembered:
         duplicate=duplicate(answer.duplicate),
         question=_similar(answer.question),
         nearest=_similar(answer.nearest),
-        similar=tuple(found for one in answer.similar if (found := _similar(one))),
+        similar=tuple(found for memory in answer.similar if (found := _similar(memory))),
         outdated=_outdated(match, known),
     )
 
@@ -68,15 +68,16 @@ def duplicate(found: Duplicate | None) -> Duplicate | None:
 def consolidated(done: Consolidated, known: Collection[str]) -> Consolidated:
     """Return pairs that quote only memories of these ids."""
     return replace(
-        done, merge_candidates=tuple(_candidate(one, known) for one in done.merge_candidates)
+        done,
+        merge_candidates=tuple(_candidate(candidate, known) for candidate in done.merge_candidates),
     )
 
 
-def _candidate(one: MergeCandidate, known: Collection[str]) -> MergeCandidate:
+def _candidate(candidate: MergeCandidate, known: Collection[str]) -> MergeCandidate:
     return replace(
-        one,
-        snippet_a=one.snippet_a if one.memory_a_id in known else WITHHELD,
-        snippet_b=one.snippet_b if one.memory_b_id in known else WITHHELD,
+        candidate,
+        snippet_a=candidate.snippet_a if candidate.memory_a_id in known else WITHHELD,
+        snippet_b=candidate.snippet_b if candidate.memory_b_id in known else WITHHELD,
     )
 
 

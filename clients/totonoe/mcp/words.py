@@ -65,7 +65,9 @@ def differences(judgement: Judgement | None) -> list[str]:
     found = () if judgement is None else judgement.evidence
     return list(
         dict.fromkeys(
-            finding(one, ("only here", "only there")) for one in found if one.finding not in _ALIKE
+            finding(line, ("only here", "only there"))
+            for line in found
+            if line.finding not in _ALIKE
         )
     )
 
@@ -75,12 +77,14 @@ def remembered(answer: Remembered) -> str:
     lines: list[str] = []
     if answer.duplicate is not None:
         lines += refused(answer.duplicate)
-        lines += [f"{answer.memory_id} takes the place of {one}." for one in answer.superseded_ids]
+        lines += [
+            f"{answer.memory_id} takes the place of {old_id}." for old_id in answer.superseded_ids
+        ]
     elif not answer.saved:
         lines += [FORGOTTEN, "If it holds again, call remember with force=true."]
     else:
         lines.append(saved_as(answer))
-        lines += [f"It takes the place of {one}." for one in answer.superseded_ids]
+        lines += [f"It takes the place of {old_id}." for old_id in answer.superseded_ids]
     if answer.outdated is not None:
         lines.append(says_again(answer.outdated))
         newer = answer.outdated
@@ -130,10 +134,10 @@ def reasons(duplicate: Duplicate) -> list[str]:
     """Return why a memory says the same: "same words", "synonym: lunch = dinner"."""
     found = () if duplicate.judgement is None else duplicate.judgement.evidence
     return [
-        str(one.finding).replace("_", " ")
-        if one.finding in _WHOLE
-        else finding(one, ("only here", "only there"))
-        for one in found
+        str(line.finding).replace("_", " ")
+        if line.finding in _WHOLE
+        else finding(line, ("only here", "only there"))
+        for line in found
     ]
 
 
@@ -184,16 +188,16 @@ def nothing(found: Recalled, min_relevance: float, conditions: bool) -> str:
 def asked(page: QuestionPage) -> str:
     """Say how to answer open questions."""
     lines = [
-        f"Does {one.b.id} replace {one.a.id}? {_replaces(one.b.id, one.a.id)}"
-        if one.kind is QuestionKind.REPLACES
-        else f"Probably the same ({shown_similarity(one.same_probability)}): "
-        f"resolve(memory_id={one.b.id}, other_id={one.a.id}, {ANSWERS})"
-        for one in page.questions
+        f"Does {question.b.id} replace {question.a.id}? {_replaces(question.b.id, question.a.id)}"
+        if question.kind is QuestionKind.REPLACES
+        else f"Probably the same ({shown_similarity(question.same_probability)}): "
+        f"resolve(memory_id={question.b.id}, other_id={question.a.id}, {ANSWERS})"
+        for question in page.questions
     ]
     if page.next_page_token:
         lines.append("More questions are open.")
     if page.pending:
-        ids = ", ".join(one.id for one in page.pending)
+        ids = ", ".join(memory.id for memory in page.pending)
         lines.append(f"{page.pending_count} wait for a person to confirm or reject them: {ids}")
     return joined(lines)
 
@@ -205,29 +209,29 @@ def reviewed(answer: Reviewed) -> str:
         known = answer.duplicate_of
         return joined([f"Not confirmed: {known} says the same. {memory.id} still waits."])
     lines = [f"{memory.id} is {memory.status} now."]
-    lines += [f"It takes the place of {one}." for one in answer.superseded_ids]
+    lines += [f"It takes the place of {old_id}." for old_id in answer.superseded_ids]
     lines += [
-        f"Does it replace {one}? Answer with {_replaces(memory.id, one)}."
-        for one in answer.maybe_replaced_ids
+        f"Does it replace {old_id}? Answer with {_replaces(memory.id, old_id)}."
+        for old_id in answer.maybe_replaced_ids
     ]
     return joined([*lines, undo_line(answer.operation_id)])
 
 
-def version(memory_id: str, one: Version) -> str:
+def version(memory_id: str, version: Version) -> str:
     """Return a version of a memory."""
-    operation = one.operation
+    operation = version.operation
     said = [f"[{memory_id}] revision {operation.revision}", operation.kind, operation.operation_id]
     if operation.agent_id:
         said.append(f"by {operation.agent_id}")
     if operation.reason:
         said.append(f"reason: {operation.reason}")
-    if one.changed:
-        said.append(f"changed {', '.join(one.changed)}")
+    if version.changed:
+        said.append(f"changed {', '.join(version.changed)}")
     if operation.undone_by:
         said.append(f"undone by revision {operation.undone_by}")
     text = ""
-    if one.memory is not None and (not one.changed or "content" in one.changed):
-        text = f"\n    {snippet(one.memory.content)}"
+    if version.memory is not None and (not version.changed or "content" in version.changed):
+        text = f"\n    {snippet(version.memory.content)}"
     return one_line(", ".join(said)) + text
 
 
@@ -257,7 +261,7 @@ def lost(answer: Merged | Resolved) -> list[LostDetail]:
     The merged memory has the least trusted source of its parts.
     """
     shown = may_quote(answer.memory)
-    return [one if shown else replace(one, text=WITHHELD) for one in answer.lost]
+    return [detail if shown else replace(detail, text=WITHHELD) for detail in answer.lost]
 
 
 def _repeats(duplicate: Duplicate | None) -> tuple[str, ...]:
@@ -277,28 +281,29 @@ def consolidated(done: Consolidated) -> str:
     if not done.merge_candidates:
         return joined([*lines, "No near-duplicate pairs."])
     lines.append(f"Found {counted(len(done.merge_candidates), 'near-duplicate pair')}:")
-    for one in done.merge_candidates:
-        lines += _pair(one)
+    for candidate in done.merge_candidates:
+        lines += _pair(candidate)
     return joined(lines)
 
 
-def _pair(one: MergeCandidate) -> Sequence[str]:
-    verdict = f", {one.judgement.verdict}" if one.judgement else ""
+def _pair(candidate: MergeCandidate) -> Sequence[str]:
+    similarity = shown_similarity(candidate.similarity)
+    verdict = f", {candidate.judgement.verdict}" if candidate.judgement else ""
     return (
-        f"- {one.memory_a_id} <-> {one.memory_b_id} "
-        f"(similarity: {shown_similarity(one.similarity)}{verdict}, keep: {one.keep_id})",
-        f"  A: {one.snippet_a}",
-        f"  B: {one.snippet_b}",
+        f"- {candidate.memory_a_id} <-> {candidate.memory_b_id} "
+        f"(similarity: {similarity}{verdict}, keep: {candidate.keep_id})",
+        f"  A: {candidate.snippet_a}",
+        f"  B: {candidate.snippet_b}",
     )
 
 
 def conflicts(answer: Undone) -> list[str]:
     """Return what keeps an operation from being undone."""
     return [
-        f"{one.memory_id or one.episode_id or 'the settings'}: {one.kind}"
-        + (f" of {one.target_id}" if one.target_id else "")
-        + (f" by revision {one.revision}" if one.revision else "")
-        for one in answer.conflicts
+        f"{conflict.memory_id or conflict.episode_id or 'the settings'}: {conflict.kind}"
+        + (f" of {conflict.target_id}" if conflict.target_id else "")
+        + (f" by revision {conflict.revision}" if conflict.revision else "")
+        for conflict in answer.conflicts
     ]
 
 
@@ -307,10 +312,11 @@ def undone(answer: Undone) -> str:
     what = f"revision {answer.operation.revision} ({answer.operation.kind})"
     lines = [f"Undone: {what}." if answer.undone else f"Not undone: {what}."]
     lines += [
-        f"- {one.id} is {one.status}: {snippet(quoted(one).content)}" for one in answer.memories
+        f"- {memory.id} is {memory.status}: {snippet(quoted(memory).content)}"
+        for memory in answer.memories
     ]
     if answer.conflicts:
-        lines += ["In the way:", *(f"- {one}" for one in conflicts(answer))]
+        lines += ["In the way:", *(f"- {conflict}" for conflict in conflicts(answer))]
     if answer.undone:
         lines.append(undo_line(answer.operation_id))
     return joined(lines)

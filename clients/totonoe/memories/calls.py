@@ -323,7 +323,7 @@ class MemoryCalls(Calls):
         request = self._request(
             memory_pb.ListNamespacesRequest,
             filter=encode_filter(conditions),
-            patterns=[*(one for one in ends if one.names), *patterns],
+            patterns=[*(pattern for pattern in ends if pattern.names), *patterns],
             max_depth=max_depth,
             limit=limit,
             offset=offset,

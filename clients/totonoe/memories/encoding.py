@@ -31,7 +31,7 @@ def encode_filter(conditions: Mapping[str, Any]) -> types_pb2.Filter | None:
     if not conditions:
         return None
     if "comparisons" in conditions:
-        compared = [_encode_comparison(one) for one in conditions["comparisons"]]
+        compared = [_encode_comparison(comparison) for comparison in conditions["comparisons"]]
         conditions = {**conditions, "comparisons": compared}
     return encode(types_pb2.Filter, conditions)
 

@@ -23,9 +23,9 @@ def counted(count: int, one: str, several: str = "") -> str:
 def recalls(page: HistoryPage) -> str:
     """Return who recalled a memory how often, in words; empty: nobody did."""
     said = [
-        f"{one.agent_id or 'an agent without a name'} {counted(one.count, 'time')}, "
-        f"last {age(one.last_time)}"
-        for one in page.recallers
+        f"{recaller.agent_id or 'an agent without a name'} {counted(recaller.count, 'time')}, "
+        f"last {age(recaller.last_time)}"
+        for recaller in page.recallers
     ]
     if page.other_recall_count:
         said.append(f"others {counted(page.other_recall_count, 'time')}")
@@ -51,9 +51,9 @@ def evidence(one: Evidence, only: tuple[str, str]) -> str:
 def no_longer_said(details: Sequence[LostDetail]) -> list[str]:
     """Return a warning of what a merged text no longer says; nothing if it says everything."""
     found = []
-    for one in details:
-        kind = _LOST.get(one.finding, f"{one.finding} ")
-        found.append(f"- {kind}{one.text!r} of {one.memory_id}")
+    for detail in details:
+        kind = _LOST.get(detail.finding, f"{detail.finding} ")
+        found.append(f"- {kind}{detail.text!r} of {detail.memory_id}")
     return ["Warning: the text no longer says", *found] if found else []
 
 

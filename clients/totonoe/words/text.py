@@ -88,9 +88,9 @@ def against(
 ) -> list[tuple[str, T]]:
     """Return what speaks against a hit, each with words that say how."""
     return [
-        *(("may be updated by", one) for one in updated_by),
-        *(("may be contradicted by", one) for one in contradicted_by),
-        *(("may be outdated by", one) for one in outdated),
+        *(("may be updated by", item) for item in updated_by),
+        *(("may be contradicted by", item) for item in contradicted_by),
+        *(("may be outdated by", item) for item in outdated),
     ]
 
 

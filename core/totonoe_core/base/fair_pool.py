@@ -91,7 +91,7 @@ class FairPool(Executor):
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """Take no more work; see `Executor.shutdown`. Idempotent."""
         with self._lock:
-            dropped = [one for some in self._waiting.values() for one in some]
+            dropped = [call for some in self._waiting.values() for call in some]
             if cancel_futures:
                 self._waiting.clear()
             if not self._closed:

@@ -45,7 +45,7 @@ class Kept(Generic[P, T]):
             pass
         old = self._old
         result = old[args] if args in old else self._work(*args, **kwargs)
-        size = _ENTRY_CHARS + sum(len(one) for one in args if isinstance(one, str))
+        size = _ENTRY_CHARS + sum(len(arg) for arg in args if isinstance(arg, str))
         if size <= self._half_chars:
             with self._lock:
                 if self._chars + size > self._half_chars:

@@ -90,8 +90,8 @@ def _decoder(kind: Any) -> Callable[[Any], Any]:
     if origin in (typing.Union, types.UnionType):
         return _union_decoder(arguments)
     if origin is tuple and arguments[1:] == (Ellipsis,):
-        one = _decoder(arguments[0])
-        return lambda data: tuple(map(one, data))
+        decoder = _decoder(arguments[0])
+        return lambda data: tuple(map(decoder, data))
     if origin is tuple:
         each = [_decoder(argument) for argument in arguments]
         return lambda data: tuple(decode(item) for decode, item in zip(each, data, strict=True))

@@ -98,8 +98,14 @@ class Stages:
         self._closed = True
         now_s = time.perf_counter()
         return [
-            Stage(one.name, one.begun_s, one.ended_s or now_s, one.lacking, one.operations_count)
-            for one in [*self._stages]
+            Stage(
+                stage.name,
+                stage.begun_s,
+                stage.ended_s or now_s,
+                stage.lacking,
+                stage.operations_count,
+            )
+            for stage in [*self._stages]
         ]
 
 

@@ -104,12 +104,12 @@ def effective(own: Calibration | None, model: ModelIdentity) -> Calibration | No
     """Return the calibration to use with a model: the collection's own, else the shipped one."""
     if own is not None and own.fits(model):
         return own
-    return next((one for one in SHIPPED if one.fits(model)), None)
+    return next((calibration for calibration in SHIPPED if calibration.fits(model)), None)
 
 
 def bundled(model: ModelIdentity) -> bool:
     """Return whether a model is a bundled one, whose cosines `same_probability` was fitted with."""
-    return any(one.fits(model) for one in SHIPPED)
+    return any(calibration.fits(model) for calibration in SHIPPED)
 
 
 def weights_for(own: Calibration | None, model: ModelIdentity) -> Weights:

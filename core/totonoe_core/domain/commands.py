@@ -109,7 +109,7 @@ def reason_of(commands: Sequence[Command]) -> str:
             return tidy.reason("tidy" + (f" after turn {turn}" if turn else ""), why)
         case ApplyTidyPlan(reason=why):
             return tidy.reason("tidy plan", why)
-    return next(filter(None, (getattr(one, "reason", "") for one in commands)), "")
+    return next(filter(None, (getattr(command, "reason", "") for command in commands)), "")
 
 
 Result = (

@@ -190,7 +190,7 @@ class GuardPolicy:
         found = self._actions.get(judgement.verdict, Action.LINK)
         if found is Action.REFUSE and judgement.verdict is Verdict.CONTAINED:
             # What is left out may restrict the memory: then the text says something else.
-            separate = any(one.finding is Finding.SEPARATE for one in judgement.evidence)
+            separate = any(line.finding is Finding.SEPARATE for line in judgement.evidence)
             return Action.REFUSE if separate else Action.LINK
         return found
 

@@ -248,17 +248,17 @@ class Judgement:
     @property
     def over_budget(self) -> bool:
         """Return whether the texts were not read to their end."""
-        return any(one.finding is Finding.OVER_BUDGET for one in self.evidence)
+        return any(line.finding is Finding.OVER_BUDGET for line in self.evidence)
 
     @property
     def by_judge(self) -> bool:
         """Return whether a judge read the texts."""
-        return any(one.finding is Finding.JUDGE for one in self.evidence)
+        return any(line.finding is Finding.JUDGE for line in self.evidence)
 
     @property
     def excludes(self) -> bool:
         """Return whether the daemon's own judge is certain that both cannot be true at once."""
-        return any(one.finding is Finding.EXCLUSIVE for one in self.evidence)
+        return any(line.finding is Finding.EXCLUSIVE for line in self.evidence)
 
     @property
     def differs(self) -> bool:

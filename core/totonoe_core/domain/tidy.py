@@ -206,20 +206,20 @@ def doubles(memories: Iterable[Memory]) -> list[Doubles]:
     found = []
     for group in groups.values():
         kept, *others = sorted(group, key=_rank)
-        closed = tuple(one for one in others if not protected(one.fields))
+        closed = tuple(memory for memory in others if not protected(memory.fields))
         if closed:
-            rest = tuple(one for one in others if protected(one.fields))
+            rest = tuple(memory for memory in others if protected(memory.fields))
             found.append(Doubles(kept, closed, rest))
-    return sorted(found, key=lambda one: _rank(one.kept))
+    return sorted(found, key=lambda doubles: _rank(doubles.kept))
 
 
 def cut(found: Sequence[Doubles], closes_max: int) -> list[Doubles]:
     """Cut groups to at most so many states to close: the oldest of all, ties by id."""
-    ages = sorted((one.created_us, one.id) for group in found for one in group.closed)
+    ages = sorted((memory.created_us, memory.id) for group in found for memory in group.closed)
     oldest = {memory_id for _, memory_id in ages[:closes_max]}
     kept = []
     for group in found:
-        closed = tuple(one for one in group.closed if one.id in oldest)
+        closed = tuple(memory for memory in group.closed if memory.id in oldest)
         if closed:
             kept.append(Doubles(group.kept, closed, group.protected))
     return kept

@@ -98,9 +98,9 @@ class UseEmbedder:
             return ids
         pieces = self._pieces.encode(text, add_bos=True, add_eos=True, out_type=str)
         return [
-            one
+            token
             for number, piece in zip(ids, pieces, strict=True)
-            for one in ([number] * len(piece) if number == _UNKNOWN else [number])
+            for token in ([number] * len(piece) if number == _UNKNOWN else [number])
         ]
 
     @staticmethod

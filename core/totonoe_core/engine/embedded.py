@@ -117,7 +117,7 @@ class EmbeddedEngine(CollectionCalls, SnapshotCalls):
             0,
             limits.VECTOR_DIMENSION_MAX,
         )
-        digest = _digest("create", tuple(getattr(new, one.name) for one in fields(new)))
+        digest = _digest("create", tuple(getattr(new, field.name) for field in fields(new)))
         return self._collections.create(new, operation_id, agent_id, digest)
 
     def list_collections(
@@ -185,7 +185,7 @@ class EmbeddedEngine(CollectionCalls, SnapshotCalls):
             count, revision = self._collections.count(seen)
             service = self._embedding
             return EngineStats(
-                collections=tuple(sorted(figures, key=lambda one: one.name)),
+                collections=tuple(sorted(figures, key=lambda figures: figures.name)),
                 collection_count=count,
                 revision=revision,
                 model=None if service is None else service.identity,
@@ -225,14 +225,14 @@ class EmbeddedEngine(CollectionCalls, SnapshotCalls):
         opened = self._collections.use_open()
         try:
             waiting += [
-                one.future.result().stats(agent_id)
-                for one in opened
-                if one.name != DEFAULT and sees(one.name)
+                opening.future.result().stats(agent_id)
+                for opening in opened
+                if opening.name != DEFAULT and sees(opening.name)
             ]
-            return [one.result() for one in waiting]
+            return [future.result() for future in waiting]
         finally:
-            for one in opened:
-                self._collections.give_back(one, used=False)
+            for opening in opened:
+                self._collections.give_back(opening, used=False)
 
     def close(self, timeout_s: float) -> None:
         """See `Engine.close`."""

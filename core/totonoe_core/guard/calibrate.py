@@ -176,7 +176,9 @@ def _fit(rows: Sequence[Labelled], free: frozenset[str]) -> Weights:
             break
         weights[wrong] = 0.0
         open_ &= ~wrong
-    values = dict(zip(COEFFICIENTS, (round(float(one), _DIGITS) for one in weights), strict=True))
+    values = dict(
+        zip(COEFFICIENTS, (round(float(weight), _DIGITS) for weight in weights), strict=True)
+    )
     return Weights(**values, at_least=HAND.at_least)
 
 
@@ -230,9 +232,9 @@ def _say(rows: Sequence[Labelled]) -> Floats:
 
 def _matrix(rows: Iterable[Labelled]) -> Floats:
     made = [
-        (1.0, one.cosine, *(getattr(one, name) for name in _SHARES))
-        for one in (row.features for row in rows)
-        if one is not None
+        (1.0, features.cosine, *(getattr(features, name) for name in _SHARES))
+        for features in (row.features for row in rows)
+        if features is not None
     ]
     return np.array(made, np.float64).reshape(len(made), len(COEFFICIENTS))
 
@@ -300,7 +302,7 @@ def curve_of(
     count = min(len(within), limits.CURVE_POINTS_MAX - 1)
     chosen = within[np.linspace(0, max(0, len(within) - 1), count).astype(np.int64)]
     thresholds = sorted({at_least, *chosen.tolist()})
-    return tuple(point_at(probabilities, same, one) for one in thresholds)
+    return tuple(point_at(probabilities, same, threshold) for threshold in thresholds)
 
 
 def class_figures(pairs: Sequence[Labelled], weights: Weights) -> tuple[ClassFigures, ...]:

@@ -161,7 +161,7 @@ def search(
     near = look()
     best = max((report.best_similarity or 0.0 for report in reports), default=0.0)
     if any(report.ran and report.layer is Method.COSINE for report in reports):
-        seen = (one.cosine for one in near if one.comparable)
+        seen = (candidate.cosine for candidate in near if candidate.comparable)
         best = max(best, min(1.0, max(seen, default=0.0)))
     nominated = _nominated(view, probe, comparable, cosines, all_by_words) if nominate else ()
     return Found(-1, Method.NONE, best, tuple(reports), near, nominated)
@@ -462,7 +462,7 @@ def scanned_from(policy: GuardPolicy, neighbours: bool = True) -> float | None:
         policy.session_cosine_at_least,
         lowest_near(policy, neighbours),
     )
-    scanned = (one for one in asked if one is not None and PRUNES_FROM <= one <= 1.0)
+    scanned = (cosine for cosine in asked if cosine is not None and PRUNES_FROM <= cosine <= 1.0)
     return min(scanned, default=None)
 
 

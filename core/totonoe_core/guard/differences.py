@@ -67,9 +67,9 @@ def differences(own: Reading, other: Reading, aligned: Alignment) -> Iterator[Ev
     """Yield the differences between two readings, the gravest for each pair."""
     named = list(_of_pieces(own, other, aligned))
     yield from named
-    for one in _of_function_words(own.function_words, other.function_words):
-        if not any(_covers(graver.own, one.own, graver.other, one.other) for graver in named):
-            yield one
+    for line in _of_function_words(own.function_words, other.function_words):
+        if not any(_covers(graver.own, line.own, graver.other, line.other) for graver in named):
+            yield line
 
 
 def _of_pieces(own: Reading, other: Reading, aligned: Alignment) -> Iterator[Evidence]:
@@ -163,7 +163,7 @@ _PREDICATE_LAST = frozenset({"ja", "ko"})
 def is_about(piece: Piece, reading: Reading) -> bool:
     """Return whether a piece names the subject of the statement, not what it says of it."""
     # The start tells most pieces apart. To compare whole pieces takes long, to hash them longer.
-    return any(one.start == piece.start and one == piece for one in _about(reading))
+    return any(other.start == piece.start and other == piece for other in _about(reading))
 
 
 def _about(reading: Reading) -> Sequence[Piece]:

@@ -60,13 +60,13 @@ def certainly_exclusive(own: str, other: str, judgement: Judgement) -> Places:
     """
     if judgement.excludes:
         return _differing(own, other, judgement)
-    findings = {one.finding for one in judgement.evidence}
+    findings = {line.finding for line in judgement.evidence}
     if len(judgement.evidence) >= limits.EVIDENCE_MAX:
         return ()  # it may be cut
     if not findings or not findings <= _FINDINGS.get(judgement.verdict, frozenset()):
         return ()
     language = common_language(own, other)
-    places = tuple((one.own, one.other) for one in judgement.evidence)
+    places = tuple((line.own, line.other) for line in judgement.evidence)
     here = _sentence(own, [mine for mine, _ in places], language)
     there = _sentence(other, [theirs for _, theirs in places], language)
     if here is None or there is None or here.modalities != there.modalities:
@@ -81,7 +81,7 @@ def certainly_exclusive(own: str, other: str, judgement: Judgement) -> Places:
 def _differing(own: str, other: str, judgement: Judgement) -> Places:
     """Return the places of what differs; both texts if no difference has one in both."""
     places = tuple(
-        (one.own, one.other) for one in judgement.evidence if one.own[1] and one.other[1]
+        (line.own, line.other) for line in judgement.evidence if line.own[1] and line.other[1]
     )
     return places or (((0, len(own)), (0, len(other))),)
 
@@ -90,8 +90,8 @@ def tells_what_happened(own: str, other: str, judgement: Judgement) -> bool:
     """Return whether a difference stands in a sentence about the past, in either text."""
     language = common_language(own, other)
     sides = (
-        (own, [one.own for one in judgement.evidence]),
-        (other, [one.other for one in judgement.evidence]),
+        (own, [line.own for line in judgement.evidence]),
+        (other, [line.other for line in judgement.evidence]),
     )
     return any(_is_past(text, spans, language) for text, spans in sides)
 
@@ -135,7 +135,7 @@ class _Sentence:
             word.key for word in reading.function_words if word.kind is FunctionKind.MODALITY
         )
         self.denials = sum(piece.negated for piece in reading.pieces)
-        self.predicates = [one for one in reading.pieces if one.role == Role.PREDICATE]
+        self.predicates = [piece for piece in reading.pieces if piece.role == Role.PREDICATE]
 
     def at(self, span: Span) -> int:
         """Return the number of the piece with a span of the text, -1 if there is none."""
@@ -168,7 +168,7 @@ class _Sentence:
     def _is_day(self, piece: Piece) -> bool:
         """Return whether a day is one moment: not "Tuesday's review", nor "runs on Tuesdays"."""
         if "weekday" in piece.key and piece.role != Role.PREDICATE:
-            return all(one.role != Role.AGENT for one in self.pieces)
+            return all(other.role != Role.AGENT for other in self.pieces)
         return piece.role not in (Role.MODIFIER, Role.UNKNOWN)
 
     def _is_figure(self, number: int) -> bool:
@@ -189,7 +189,7 @@ class _Sentence:
             return False
         if piece.role == Role.PREDICATE:
             return True
-        head = [one.start for one in self.predicates if one.key == piece.head]
+        head = [predicate.start for predicate in self.predicates if predicate.key == piece.head]
         return piece.role == Role.MODIFIER and bool(head) and head[0] < piece.start
 
     def is_state(self, number: int) -> bool:
@@ -209,8 +209,8 @@ def _values(here: _Sentence, there: _Sentence, evidence: Sequence[Evidence]) -> 
     """Yield for each difference whether both sides hold a value of one slot."""
     # What is denied of one value may be denied of another.
     affirmed = not here.denials and not there.denials
-    for one in evidence:
-        mine, theirs = here.at(one.own), there.at(one.other)
+    for line in evidence:
+        mine, theirs = here.at(line.own), there.at(line.other)
         yield (
             affirmed
             and min(mine, theirs) >= 0
@@ -228,12 +228,12 @@ def _comparable(here: _Sentence, mine: int, there: _Sentence, theirs: int) -> bo
     return own.type is not PieceType.QUANTITY or here.unit(own) == there.unit(other)
 
 
-def _denied(here: _Sentence, there: _Sentence, one: Evidence) -> bool:
+def _denied(here: _Sentence, there: _Sentence, line: Evidence) -> bool:
     """Return whether one sentence denies what the other says, or its state has an opposite."""
-    if one.finding is Finding.OPPOSITE:
-        mine, theirs = here.at(one.own), there.at(one.other)
+    if line.finding is Finding.OPPOSITE:
+        mine, theirs = here.at(line.own), there.at(line.other)
         return min(mine, theirs) > 0 and here.is_state(mine) and there.is_state(theirs)
-    said, denied = sorted((here, there), key=lambda one: one.denials)
+    said, denied = sorted((here, there), key=lambda sentence: sentence.denials)
     if (said.denials, denied.denials) != (0, 1):
         return False
     (at,) = (number for number, piece in enumerate(denied.pieces) if piece.negated)

@@ -118,7 +118,7 @@ def features(
         found += [nan] * (len(NAMES) - len(found))
     else:
         found += _of_readings(own, other, readings)
-        kinds = [one.finding for one in readings.named]
+        kinds = [line.finding for line in readings.named]
         found += [kinds.count(kind) for kind in _COUNTED] if kinds else [0.0] * len(_COUNTED)
     return np.array(found, np.float64)
 
@@ -206,7 +206,7 @@ def _of_texts(
 ) -> list[float]:
     fewer, more = _sorted(len(own.text), len(other.text))
     found = [cosine, set_aside, _share(fewer, more), log(1.0 + fewer)]
-    found += [language == one for one in _LANGUAGES]
+    found += [language == known for known in _LANGUAGES]
     found.append(language not in _LANGUAGES)
     common = len(own.words & other.words)
     words = _sorted(len(own.words), len(other.words))
@@ -229,7 +229,7 @@ def _of_texts(
 
 def _common(here: Mapping[str, int], there: Mapping[str, int]) -> int:
     """Return how many elements two multisets have in common."""
-    return sum([min(count, there[one]) for one, count in here.items() if one in there])
+    return sum([min(count, there[key]) for key, count in here.items() if key in there])
 
 
 def _share(part: float, whole: float) -> float:
@@ -258,7 +258,7 @@ def _of_readings(own_text: str, other_text: str, readings: Readings) -> list[flo
     row += [len(by_tie[tie]) for tie in (Tie.OPPOSITE, Tie.OTHER_VALUE, Tie.REPLACED)]
     row += _of_rest(own_text, other_text, aligned, by_tie[Tie.REPLACED], total)
     row += _of_multisets(readings.own, readings.other)
-    row.append(_share(sum([one.own.role == one.other.role for one in paired]), len(paired)))
+    row.append(_share(sum([pair.own.role == pair.other.role for pair in paired]), len(paired)))
     partner = {pair.own.key: pair.other.key for pair in paired}
     headed = [pair for pair in paired if pair.own.head and pair.other.head]
     agree = [partner.get(pair.own.head, pair.own.head) == pair.other.head for pair in headed]

@@ -51,7 +51,7 @@ def marks(text: str, pieces: Iterable[Piece]) -> tuple[str, str, str]:
     if not any(map(_is_symbol, rest)):
         return operators, joints, ""
     # With the operators between them: ○ tea × milk.
-    symbols = "".join(one for one in rest if _is_symbol(one) or _OPERATORS.fullmatch(one))
+    symbols = "".join(mark for mark in rest if _is_symbol(mark) or _OPERATORS.fullmatch(mark))
     return operators, joints, symbols
 
 
@@ -62,8 +62,8 @@ def places(text: str, pieces: Sequence[Piece]) -> tuple[int, ...]:
     ends = [piece.end for piece in pieces]
     return tuple(
         bisect_right(ends, at)
-        for at, one in enumerate(text)
-        if _is_symbol(one) or _OPERATORS.fullmatch(one)
+        for at, mark in enumerate(text)
+        if _is_symbol(mark) or _OPERATORS.fullmatch(mark)
     )
 
 
@@ -84,7 +84,7 @@ def first_difference(own: str, other: str) -> tuple[Span, Span] | None:
 
 def _marks_of(text: str) -> list[int]:
     operators = {match.start() for match in _OPERATORS.finditer(text)}
-    return sorted(operators | {at for at, one in enumerate(text) if _is_symbol(one)})
+    return sorted(operators | {at for at, mark in enumerate(text) if _is_symbol(mark)})
 
 
 def _around(text: str, places: Sequence[int]) -> Span:

@@ -60,11 +60,11 @@ class Places:
     def _shared(self) -> dict[int, int]:
         return {pair.own.start: pair.other.start for pair in self._aligned.shared()}
 
-    def name(self, one: Evidence) -> str:
+    def name(self, line: Evidence) -> str:
         """Return the words that name the place of a finding; empty if nothing names it."""
-        if one.finding not in _PLACED:
+        if line.finding not in _PLACED:
             return ""
-        pair = self._pairs.get((one.own, one.other))
+        pair = self._pairs.get((line.own, line.other))
         if pair is None:
             return ""
         found = self._head(pair) or self._before(pair.own, pair.other)

@@ -62,7 +62,7 @@ class _Scans(ABC, Generic[Found]):
 
     def _expect(self, vectors: Sequence[Vector]) -> None:
         # One of another dimension is refused when its turn comes.
-        self._vectors = [one for one in vectors if len(one) == self._arrays.dimension]
+        self._vectors = [vector for vector in vectors if len(vector) == self._arrays.dimension]
         self._places = {id(vector): place for place, vector in enumerate(self._vectors)}
         self._first = 0
 
@@ -94,12 +94,14 @@ class _Scans(ABC, Generic[Found]):
         """Scan for the next vectors; what was found for those before them is used up."""
         chunk = self._vectors[place : place + limits.PREFETCHED_MAX]
         self._first = place + len(chunk)
-        kept = {id(one): self._found[id(one)] for one in chunk if id(one) in self._found}
-        missing = [one for one in chunk if id(one) not in kept]
+        kept = {
+            id(vector): self._found[id(vector)] for vector in chunk if id(vector) in self._found
+        }
+        missing = [vector for vector in chunk if id(vector) not in kept]
         scanned = self._scan(missing) if len(missing) >= _MIN else ()
         # The vectors are kept too, so that no other one takes the id of one of them.
         self._found = kept | {
-            id(one): (one, found) for one, found in zip(missing, scanned, strict=False)
+            id(vector): (vector, found) for vector, found in zip(missing, scanned, strict=False)
         }
 
     @abstractmethod
@@ -135,7 +137,7 @@ class PrefixScans(_Scans[Scanned]):
     def of(self, arrays: Arrays, vector: Vector) -> Scanned | None:
         """Return as above; `None` also once a slot was revived, which the scan cannot know."""
         revived = len(arrays.revived) != self._revived_count
-        revived = revived or any(one == _ACTIVE for one in arrays.pending_status.values())
+        revived = revived or any(status == _ACTIVE for status in arrays.pending_status.values())
         return None if revived else super().of(arrays, vector)
 
     def carried(self, arrays: Arrays, vectors: Sequence[Vector]) -> Self | None:
@@ -150,4 +152,6 @@ class PrefixScans(_Scans[Scanned]):
         found = self._prefix.reaching_many(
             view, np.stack(vectors), alive, self.at_least, limits.PREFETCHED_PAIRS_MAX
         )
-        return [None if one is None else Scanned(self.at_least, view.count, *one) for one in found]
+        return [
+            None if scan is None else Scanned(self.at_least, view.count, *scan) for scan in found
+        ]

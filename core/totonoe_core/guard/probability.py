@@ -56,7 +56,7 @@ class Fit:
 
     def scaled(self, features: NDArray[np.float64], total: float) -> float:
         """Return the probability of a sum, for the language of a row of features."""
-        language = next((one for one, at in _LANGUAGES.items() if features[at]), "")
+        language = next((name for name, at in _LANGUAGES.items() if features[at]), "")
         log_odds = self.slope * total + self.offsets[language]
         return 1.0 / (1.0 + exp(-max(-40.0, min(40.0, log_odds))))
 
@@ -227,24 +227,24 @@ def placed(readings: Readings, own_text: str, other_text: str) -> tuple[tuple[Fi
     places = _Places(readings)
     pairs = {((p.own.start, p.own.end), (p.other.start, p.other.end)): p for p in places.pairs}
     cancelled = set()
-    if sum(one.finding is Finding.POLARITY for one in readings.named) > 1:
+    if sum(line.finding is Finding.POLARITY for line in readings.named) > 1:
         cancelled.add(Finding.POLARITY)
     if any(pair.moved for pair in places.pairs):
         cancelled.add(Finding.OPPOSITE)
     exchanged = 0
     found: list[tuple[Finding, Slot]] = []
-    for one in readings.named:
-        pair = pairs.get((one.own, one.other))
-        if one.finding is Finding.ROLE:
+    for line in readings.named:
+        pair = pairs.get((line.own, line.other))
+        if line.finding is Finding.ROLE:
             exchanged += pair is not None and pair.own.type is PieceType.NAME
-        elif one.finding in cancelled:
+        elif line.finding in cancelled:
             continue
         elif pair is not None:
-            texts = own_text[slice(*one.own)], other_text[slice(*one.other)]
-            found.append((one.finding, _slot(one.finding, pair, texts, places)))
-        elif one.own != (0, 0) and one.other != (0, 0):
-            found.append((one.finding, places.between(one.own, one.other)))
-    given_back = any(one.finding is Finding.OPPOSITE for one in readings.named)
+            texts = own_text[slice(*line.own)], other_text[slice(*line.other)]
+            found.append((line.finding, _slot(line.finding, pair, texts, places)))
+        elif line.own != (0, 0) and line.other != (0, 0):
+            found.append((line.finding, places.between(line.own, line.other)))
+    given_back = any(line.finding is Finding.OPPOSITE for line in readings.named)
     if exchanged > 1 and not given_back:
         found.append((Finding.ROLE, Slot.BOTH))
     return tuple(found)

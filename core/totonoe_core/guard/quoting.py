@@ -104,7 +104,7 @@ def of_exchange(
     changed : sequence of pairs of spans
         As `exchange.exchanged` finds them, in the stretches.
     """
-    of_place = [one.finding for one in evidence if one.finding in _SHOWN_BY_EXCHANGE]
+    of_place = [line.finding for line in evidence if line.finding in _SHOWN_BY_EXCHANGE]
     if not of_place:
         return tuple(evidence)
     finding = Finding.ROLE if Finding.ROLE in of_place else Finding.ORDER
@@ -112,11 +112,13 @@ def of_exchange(
     (first, first_there), (last, last_there) = spans
     whole = (first[0], last[1]), (first_there[0], last_there[1])
     placed = _from_before(whole[0], own), _from_before(whole[1], other)
-    fits = (one for one in (placed, whole) if max(b - a for a, b in one) <= limits.EVIDENCE_CHARS)
+    fits = (
+        parts for parts in (placed, whole) if max(b - a for a, b in parts) <= limits.EVIDENCE_CHARS
+    )
     spans = [*fits][:1] or spans
     shown = quoted([Evidence(finding, *both) for both in spans], own, other)
-    rest = [one for one in evidence if one.finding not in _SHOWN_BY_EXCHANGE]
-    return (*shown, *(one for one in rest if not any(_shows(wide, one) for wide in shown)))
+    rest = [line for line in evidence if line.finding not in _SHOWN_BY_EXCHANGE]
+    return (*shown, *(line for line in rest if not any(_shows(wide, line) for wide in shown)))
 
 
 def quoted(
@@ -162,23 +164,23 @@ def _at_mark(one: Evidence, own: Side, other: Side) -> Evidence:
     return one if spans is None else Evidence(one.finding, *spans)
 
 
-def _repeats(one: Evidence, kept: Sequence[Evidence], widened: bool) -> bool:
+def _repeats(line: Evidence, kept: Sequence[Evidence], widened: bool) -> bool:
     """Return whether an earlier finding of other spans shows all that this one would show."""
-    if widened and one.finding in _PLACES:
+    if widened and line.finding in _PLACES:
         # Of words in another order, one line shows a stretch.
         places = [earlier for earlier in kept if earlier.finding in _PLACES]
-        return any(_meet(one.own, at.own) or _meet(one.other, at.other) for at in places)
-    between, left = one.finding in _BETWEEN, one.finding in _LEFT
-    if not (between or left or (widened and one.finding is _READ_OTHERWISE)):
+        return any(_meet(line.own, at.own) or _meet(line.other, at.other) for at in places)
+    between, left = line.finding in _BETWEEN, line.finding in _LEFT
+    if not (between or left or (widened and line.finding is _READ_OTHERWISE)):
         return False
     both = [earlier for earlier in kept if _NOTHING not in (earlier.own, earlier.other)]
     if between:
-        return any(_shows(earlier, one) for earlier in both)
+        return any(_shows(earlier, line) for earlier in both)
     if left:
         # Words around which a difference was widened.
-        return any(_shows(earlier, one) for earlier in both if earlier.finding is _READ_OTHERWISE)
+        return any(_shows(earlier, line) for earlier in both if earlier.finding is _READ_OTHERWISE)
     # What makes the same words differ may have been said already.
-    return any(_shows(one, earlier) for earlier in both)
+    return any(_shows(line, earlier) for earlier in both)
 
 
 def _meet(one: Span, another: Span) -> bool:
@@ -202,23 +204,23 @@ def _paired(found: Sequence[Evidence], own: Side, other: Side) -> list[Evidence]
 
     Such pieces were read in different ways, and are no words that only one text has.
     """
-    added = [one for one in found if one.finding is Finding.ADDED]
-    missing = [one for one in found if one.finding is Finding.MISSING]
+    added = [line for line in found if line.finding is Finding.ADDED]
+    missing = [line for line in found if line.finding is Finding.MISSING]
     if not added or not missing:
         return list(found)
-    here = {one.own: _noticed(own.words(one.own)) for one in added}
-    there = {one.other: _noticed(other.words(one.other)) for one in missing}
+    here = {line.own: _noticed(own.words(line.own)) for line in added}
+    there = {line.other: _noticed(other.words(line.other)) for line in missing}
     waiting: defaultdict[str, deque[Span]] = defaultdict(deque)
-    for one in missing:
-        waiting[there[one.other]].append(one.other)
+    for line in missing:
+        waiting[there[line.other]].append(line.other)
     partner: dict[Span, Span] = {}
-    for one in added:
-        if same := waiting[here[one.own]]:
-            partner[one.own] = same.popleft()
+    for line in added:
+        if same := waiting[here[line.own]]:
+            partner[line.own] = same.popleft()
     taken = set(partner.values())
-    unpaired = [one.other for one in missing if one.other not in taken][:_JOINED_MAX]
+    unpaired = [line.other for line in missing if line.other not in taken][:_JOINED_MAX]
     free = dict.fromkeys(unpaired)
-    for alone in [one.own for one in added if one.own not in partner][:_JOINED_MAX]:
+    for alone in [line.own for line in added if line.own not in partner][:_JOINED_MAX]:
         part = next((part for part in free if _share_words(here[alone], there[part])), None)
         if part is not None:
             partner[alone] = part
@@ -228,12 +230,12 @@ def _paired(found: Sequence[Evidence], own: Side, other: Side) -> list[Evidence]
     taken = set(partner.values())
     joined = [Evidence(_READ_OTHERWISE, *both) for both in partner.items()]
     left = [
-        one
-        for one in found
-        if not (one.finding is Finding.ADDED and one.own in partner)
-        and not (one.finding is Finding.MISSING and one.other in taken)
+        line
+        for line in found
+        if not (line.finding is Finding.ADDED and line.own in partner)
+        and not (line.finding is Finding.MISSING and line.other in taken)
     ]
-    first = next((at for at, one in enumerate(left) if one.finding in _LEFT), len(left))
+    first = next((at for at, line in enumerate(left) if line.finding in _LEFT), len(left))
     return [*left[:first], *joined, *left[first:]]
 
 

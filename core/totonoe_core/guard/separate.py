@@ -52,8 +52,8 @@ def is_separate(own: str, other: str, budget: ReadingBudget) -> bool:
     language = common_language(own, other)
     known = {canonical_form(own[slice(*span)]) for span in sentences(own)}
     told = [other[slice(*span)].strip() for span in sentences(other)]
-    left_out = [one for one in told if canonical_form(one) not in known]
-    return bool(left_out) and all(_stands_alone(one, language, budget) for one in left_out)
+    left_out = [part for part in told if canonical_form(part) not in known]
+    return bool(left_out) and all(_stands_alone(part, language, budget) for part in left_out)
 
 
 def _stands_alone(sentence: str, language: str, budget: ReadingBudget) -> bool:
@@ -67,7 +67,7 @@ def _stands_alone(sentence: str, language: str, budget: ReadingBudget) -> bool:
         return False
     if any(word.kind is FunctionKind.CONJUNCTION for word in reading.function_words):
         return False
-    worded = [one for one in reading.pieces if one.type in (PieceType.WORD, PieceType.NAME)]
+    worded = [piece for piece in reading.pieces if piece.type in (PieceType.WORD, PieceType.NAME)]
     return len(worded) > 1 and any(piece.role == Role.PREDICATE for piece in worded)
 
 

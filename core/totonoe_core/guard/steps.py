@@ -56,7 +56,7 @@ def _is_predicate(piece: Piece, dependents: dict[str, list[Piece]]) -> bool:
     if piece.role != Role.UNKNOWN:
         return piece.role == Role.PREDICATE
     # A verb whose things are named twice has no certain part.
-    return any(one.role == Role.PATIENT for one in dependents.get(piece.key, ()))
+    return any(dependent.role == Role.PATIENT for dependent in dependents.get(piece.key, ()))
 
 
 def _is_step(piece: Piece, dependents: dict[str, list[Piece]]) -> bool:
@@ -68,13 +68,15 @@ def _is_step(piece: Piece, dependents: dict[str, list[Piece]]) -> bool:
         return False  # a participle or passive: what it is done to is its subject
     if not mine:
         return not piece.head
-    things = {one.key for one in mine if one.role == Role.PATIENT or one.role.startswith("prep:")}
+    things = {
+        part.key for part in mine if part.role == Role.PATIENT or part.role.startswith("prep:")
+    }
     if piece.type is not PieceType.WORD:
         return False
-    acts_itself = any(one.role == Role.AGENT for one in mine)
+    acts_itself = any(part.role == Role.AGENT for part in mine)
     return bool(things) and not acts_itself and piece.head in things | {""}
 
 
 def _points_back(piece: Piece, dependents: dict[str, list[Piece]]) -> bool:
-    keys = [piece.key, *(one.key for one in dependents.get(piece.key, ()))]
+    keys = [piece.key, *(dependent.key for dependent in dependents.get(piece.key, ()))]
     return not _POINTING_BACK.isdisjoint(keys)

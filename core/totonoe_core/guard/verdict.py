@@ -234,10 +234,10 @@ def _of_two_sorts(own: str, other: str, found: Comparison) -> Comparison:
     return replace(found, judgement=judgement, features=None)
 
 
-def _mirrored(one: Evidence) -> Evidence:
+def _mirrored(line: Evidence) -> Evidence:
     """Return the same evidence with the texts swapped."""
-    finding = _MIRRORED.get(one.finding, one.finding)
-    return Evidence(finding, one.other, one.own, one.other_text, one.own_text, one.place)
+    finding = _MIRRORED.get(line.finding, line.finding)
+    return Evidence(finding, line.other, line.own, line.other_text, line.own_text, line.place)
 
 
 _MIRRORED = {Finding.ADDED: Finding.MISSING, Finding.MISSING: Finding.ADDED}
@@ -341,8 +341,8 @@ def _are_apart(changed: Exchange, readings: Readings | None) -> bool:
     """Return whether more than a verb parts what changed places: no members of one list."""
     (first, _), (last, _) = changed
     pieces = () if readings is None else readings.own.reading.pieces
-    between = [one for one in pieces if first[1] <= one.start and one.end <= last[0]]
-    return any(one.role != Role.PREDICATE for one in between)
+    between = [piece for piece in pieces if first[1] <= piece.start and piece.end <= last[0]]
+    return any(piece.role != Role.PREDICATE for piece in between)
 
 
 def _sides(rest: _Rest, readings: Readings | None) -> tuple[Side, Side]:
@@ -368,7 +368,7 @@ def _compare_rest(
     if too_long or not budget.read(own, other):
         return _unread(cosine, shares_sentences, Finding.OVER_BUDGET), None
     both = traits_of(own, language), traits_of(other, language)
-    here, there = (one.reading for one in both)
+    here, there = (traits.reading for traits in both)
     if max(len(here.pieces), len(there.pieces)) > limits.VERDICT_PIECES_MAX:
         return _unread(cosine, shares_sentences, Finding.OVER_BUDGET), None
     if not here.pieces or not there.pieces:
@@ -477,10 +477,10 @@ def _compare_readings(
 
 def _only_more(named: Sequence[Evidence], added: bool, missing: bool) -> bool:
     """Return whether all findings lie within one text's addition: "every night", "on Friday"."""
-    if added == missing or any(one.finding not in _WITHIN_MORE for one in named):
+    if added == missing or any(line.finding not in _WITHIN_MORE for line in named):
         return False
     nothing = (0, 0)
-    return all((one.other if added else one.own) == nothing for one in named)
+    return all((line.other if added else line.own) == nothing for line in named)
 
 
 _WITHIN_MORE = (Finding.QUANTIFIER, Finding.FUNCTION_WORD, Finding.CONJUNCTION)
@@ -515,11 +515,11 @@ def _changed_count(named: Sequence[Evidence], own: Reading, other: Reading) -> i
     there = {span(piece): place for place, piece in enumerate(other.pieces)}
     kinds: set[str] = set()
     words: dict[tuple[str, str], tuple[int, int]] = {}
-    for one in named:
-        kind = _CONTENTS.get(one.finding)
-        if kind is None or one.own not in here or one.other not in there:
+    for line in named:
+        kind = _CONTENTS.get(line.finding)
+        if kind is None or line.own not in here or line.other not in there:
             continue
-        mine, theirs = here[one.own], there[one.other]
+        mine, theirs = here[line.own], there[line.other]
         if kind == "word":
             # A repeated word is exchanged once.
             words.setdefault((own.pieces[mine].key, other.pieces[theirs].key), (mine, theirs))
@@ -552,11 +552,11 @@ def _stated(named: Sequence[Evidence], readings: Readings) -> list[Evidence]:
         if pair.tie is Tie.OTHER_VALUE and _says(pair.own, own) and _says(pair.other, other)
     }
     return [
-        replace(one, finding=Finding.REPLACED)
-        if one.finding in _MADE_NAMES and (one.own, one.other) in values
-        else one
-        for one in named
-        if (one.finding, one.own, one.other) not in dropped
+        replace(line, finding=Finding.REPLACED)
+        if line.finding in _MADE_NAMES and (line.own, line.other) in values
+        else line
+        for line in named
+        if (line.finding, line.own, line.other) not in dropped
     ]
 
 
@@ -597,7 +597,7 @@ _NO_OBJECTS = frozenset({Role.PREDICATE, Role.ADVERB})
 
 def _another_object(stated: Sequence[Evidence], aligned: Alignment) -> bool:
     """Return whether the texts speak of two things: "likes tea", "does not like coffee"."""
-    contents = {(one.own, one.other) for one in stated if one.finding in _CONTENTS}
+    contents = {(line.own, line.other) for line in stated if line.finding in _CONTENTS}
     exchanged = [pair for pair in aligned.pairs if (span(pair.own), span(pair.other)) in contents]
     denied = [pair for pair in aligned.shared() if pair.own.negated != pair.other.negated]
     return any(
@@ -630,9 +630,9 @@ def _verdict_of(stated: Sequence[Evidence], several: bool, another: bool) -> Ver
     another : bool
         They speak of two things: to deny something else contradicts nothing.
     """
-    found = {one.finding for one in stated}
+    found = {line.finding for line in stated}
     denied = not found.isdisjoint(_VERDICTS[Verdict.CONTRADICTION])
-    if denied and sum(one.finding is Finding.ROLE for one in stated) == 1:
+    if denied and sum(line.finding is Finding.ROLE for line in stated) == 1:
         # One piece alone swaps its part with no other: a topic was read as the actor.
         found.discard(Finding.ROLE)
     for verdict, findings in _VERDICTS.items():

@@ -59,20 +59,20 @@ def weighed(
             known[texts] = reread(*texts) if left else None
         return known[texts]
 
-    taken = [one for one in judgement.evidence if _can_be_taken_out(one, own, other)]
+    taken = [line for line in judgement.evidence if _can_be_taken_out(line, own, other)]
 
-    def weight(one: Evidence) -> float | None:
-        if one.finding is Finding.JUDGE:
+    def weight(line: Evidence) -> float | None:
+        if line.finding is Finding.JUDGE:
             return None if unjudged is None else with_all - unjudged
-        if one not in taken:
+        if line not in taken:
             return None
-        without, none = probability([one]), probability(taken)
-        alone = probability([each for each in taken if each is not one])
+        without, none = probability([line]), probability(taken)
+        alone = probability([each for each in taken if each is not line])
         if without is None or alone is None or none is None:
             return None
         return (with_all - without + alone - none) / 2.0
 
-    evidence = tuple(replace(one, weight=weight(one)) for one in judgement.evidence)
+    evidence = tuple(replace(line, weight=weight(line)) for line in judgement.evidence)
     return replace(judgement, evidence=evidence)
 
 
@@ -85,8 +85,8 @@ def _can_be_taken_out(one: Evidence, own: str, other: str) -> bool:
 
 def _without(out: Sequence[Evidence], own: str, other: str) -> tuple[str, str]:
     """Return both texts without some findings; of two in one place the first is taken out."""
-    edits = [(*one.own, other[slice(*one.other)]) for one in out if one.own != (0, 0)]
-    cuts = [(*one.other, "") for one in out if one.own == (0, 0)]
+    edits = [(*line.own, other[slice(*line.other)]) for line in out if line.own != (0, 0)]
+    cuts = [(*line.other, "") for line in out if line.own == (0, 0)]
     return _edited(own, edits), _edited(other, cuts)
 
 

@@ -204,7 +204,7 @@ class Chunk:
 
     def nbytes(self) -> int:
         """Bytes of all arrays."""
-        columns = sum(one.nbytes for one in self.columns.values() if one.flags.writeable)
+        columns = sum(column.nbytes for column in self.columns.values() if column.flags.writeable)
         vectors = self.vectors.nbytes + self.vectored.nbytes
         return columns + vectors + self.indptr.nbytes + self.tokens.nbytes
 
@@ -429,7 +429,7 @@ class Arrays:
                 self.may_lack = self.may_lack or not has_vector
             for own, hashes in enumerate(tokens[done : done + len(part)], at):
                 chunk.append_tokens(own, hashes)
-            expires_us = min(one.get("expires", NEVER) for one in part)
+            expires_us = min(row.get("expires", NEVER) for row in part)
             self.expires_next_us = min(self.expires_next_us, expires_us)
             done += len(part)
             self._end += len(part)

@@ -181,8 +181,8 @@ class CollectionIndex:
     def take_place(self) -> None:
         """Make the shared maps read these arrays from now on. Writer only, nothing unpublished."""
         maps = (self._slots_by_text, self._slots_by_words, self._slots_by_key)
-        for one in (self.slot_by_id, *maps):
-            one.read_in(self.arrays)
+        for lookup in (self.slot_by_id, *maps):
+            lookup.read_in(self.arrays)
 
     def vector(self, row: int) -> NDArray[np.float32]:
         """Return the vector of a row's newest slot; zero if it has none. Writer only."""
@@ -492,7 +492,7 @@ class CollectionIndex:
     def map_bytes(self) -> int:
         """Bytes of the maps from ids, rows and hashes to slots."""
         hashes = (self._slots_by_text, self._slots_by_words, self._slots_by_key)
-        return sum(one.nbytes() for one in (self.slot_by_id, self.slot_by_row, *hashes))
+        return sum(lookup.nbytes() for lookup in (self.slot_by_id, self.slot_by_row, *hashes))
 
 
 def _time(value: int | None) -> int:

@@ -163,10 +163,10 @@ class Keys:
         Those with a vector come first.
         """
         codes = self._names.codes
-        here = [(one, codes[one]) for one in hashes.tolist() if one in codes]
+        here = [(key, codes[key]) for key in hashes.tolist() if key in codes]
         known = [pair for pair in here if self._knows(pair[1])]
         rest = [pair for pair in here if not self._knows(pair[1])]
-        found = np.array([one for one, _ in (*known, *rest)], np.uint64)
+        found = np.array([key for key, _ in (*known, *rest)], np.uint64)
         words = [self._names.words[code] for _, code in (*known, *rest)]
         return found, words, self._rows(np.array([code for _, code in known], np.int64))
 

@@ -250,7 +250,7 @@ class InvertedIndex:
         arrays = self._arrays
         shared = (arrays.keys, arrays.ids, arrays.heads, arrays.sizes, arrays.pool)
         own = (self._tails, self._room, self._levels, self._last_slots, self._seen_at)
-        return sum(one.nbytes for one in (*shared, *own))
+        return sum(array.nbytes for array in (*shared, *own))
 
 
 def hashes_of(terms: Iterable[str], key: NDArray[np.uint64]) -> NDArray[np.int64]:

@@ -135,16 +135,18 @@ def matching(
     terms = label_terms(where.tags, where.entities, where.attributes)
     terms += namespace_terms(where.namespace_prefix)[-1:]
     terms += [
-        value_term(one.path, one.value) for one in where.comparisons if one.operator is Operator.EQ
+        value_term(comparison.path, comparison.value)
+        for comparison in where.comparisons
+        if comparison.operator is Operator.EQ
     ]
     if terms:
         mask &= _held(index.labels.slots_with_all(terms), len(mask))
-    for one in where.comparisons:
-        if one.operator is Operator.NE:
-            slots = index.labels.slots_with_all([value_term(one.path, one.value)])
+    for comparison in where.comparisons:
+        if comparison.operator is Operator.NE:
+            slots = index.labels.slots_with_all([value_term(comparison.path, comparison.value)])
             mask &= ~_held(slots, len(mask))
-        elif one.operator in ORDERING:
-            mask &= _held(index.numbers.slots_where(one, index.labels.key), len(mask))
+        elif comparison.operator in ORDERING:
+            mask &= _held(index.numbers.slots_where(comparison, index.labels.key), len(mask))
     return mask
 
 

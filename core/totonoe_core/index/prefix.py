@@ -286,7 +286,7 @@ class Prefix:
                         asked = asked.without(~left)
         by_query = _by_query(pairs, count)
         answered = np.isin(np.arange(count), asked.numbers).tolist()
-        return [one if whole else None for one, whole in zip(by_query, answered, strict=True)]
+        return [scan if whole else None for scan, whole in zip(by_query, answered, strict=True)]
 
 
 class _Asked:

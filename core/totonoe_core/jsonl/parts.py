@@ -104,10 +104,10 @@ def header(values: Values) -> Header:
         raise Wrong("model", error.details["got"], error.details["allowed"]) from None
     model.all_taken()
     statuses = []
-    for one in values.strings("statuses"):
-        if one not in _STATUSES:
-            raise Wrong("statuses", repr(one[:64]), ", ".join(_STATUSES))
-        statuses.append(Status(one))
+    for status in values.strings("statuses"):
+        if status not in _STATUSES:
+            raise Wrong("statuses", repr(status[:64]), ", ".join(_STATUSES))
+        statuses.append(Status(status))
     return Header(
         collection=_text(values, "collection"),
         agent_id=_text(values, "agent_id"),
@@ -304,8 +304,8 @@ def episode(values: Values) -> Episode:
     _checked(validate.text, summary, "summary")
     memory_ids = values.strings("memory_ids")
     _checked(validate.count, len(memory_ids), "memory_ids", limits.IDS_PER_REQUEST_MAX)
-    for one in memory_ids:
-        _check_id(one, "memory_ids")
+    for memory_id in memory_ids:
+        _check_id(memory_id, "memory_ids")
     if len(set(memory_ids)) != len(memory_ids):
         raise Wrong("memory_ids", "an id twice", "each once")
     start_us, end_us = values.time("start_us"), values.time("end_us")

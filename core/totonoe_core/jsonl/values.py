@@ -80,13 +80,13 @@ class Values:
         try:
             return kind(value)
         except ValueError:
-            allowed = ", ".join(repr(one.value) for one in kind)
+            allowed = ", ".join(repr(member.value) for member in kind)
             raise Wrong(self._prefix + name, repr(value[:_SHOWN_CHARS]), allowed) from None
 
     def strings(self, name: str) -> tuple[str, ...]:
         """Take a list of strings; none is empty."""
         found = self.take(name, list, [])
-        if not all(type(one) is str for one in found):
+        if not all(type(item) is str for item in found):
             raise Wrong(self._prefix + name, "other things", "strings")
         return tuple(found)
 

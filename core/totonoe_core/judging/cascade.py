@@ -123,10 +123,10 @@ def chosen(pairs: list[Open]) -> list[Open]:
 
     At most OWN_JUDGE_PAIRS_PER_SAVE_MAX, and as many that differ hard.
     """
-    order = sorted(pairs, key=lambda one: (-one.judgement.same_probability, one.slot))
+    order = sorted(pairs, key=lambda pair: (-pair.judgement.same_probability, pair.slot))
     most = limits.OWN_JUDGE_PAIRS_PER_SAVE_MAX
-    hard = [one for one in order if one.judgement.hard][:most]
-    return [one for one in order if not one.judgement.hard][:most] + hard
+    hard = [pair for pair in order if pair.judgement.hard][:most]
+    return [pair for pair in order if not pair.judgement.hard][:most] + hard
 
 
 def judged_by(pair: Open, opinion: Opinion, policy: GuardPolicy) -> Judgement:
@@ -177,9 +177,10 @@ def _exchanged(evidence: Sequence[Evidence]) -> list[Evidence]:
 
     Left as it is, the newer text would say all that the memory says, and might replace it.
     """
-    differing = [one for one in evidence if one.own_text != one.other_text]
+    differing = [line for line in evidence if line.own_text != line.other_text]
     return [
-        replace(one, finding=Finding.ORDER) if one.finding in SHARED else one for one in differing
+        replace(line, finding=Finding.ORDER) if line.finding in SHARED else line
+        for line in differing
     ]
 
 
@@ -197,8 +198,8 @@ def may_refuse(compared: Comparison, judgement: Judgement) -> bool:
         return False
     if seen[_OWN_WORDS].min() == 0.0:
         return False
-    said = [one.finding for one in judgement.evidence if one.own_text or one.other_text]
-    if said and all(one is Finding.FUNCTION_WORD for one in said):
+    said = [line.finding for line in judgement.evidence if line.own_text or line.other_text]
+    if said and all(finding is Finding.FUNCTION_WORD for finding in said):
         return False
     # NaN if there are no readings.
     return bool(seen[_CERTAIN] == 1.0 or not (seen[_DIGITS] != 0.0).any())
@@ -212,14 +213,14 @@ def _verdict(before: Judgement, relation: Relation) -> Verdict:
     contradict it.
     """
     found = _VERDICTS.get(relation, Verdict.RELATED)
-    if found is Verdict.RELATED or not any(one.finding in _DENIALS for one in before.evidence):
+    if found is Verdict.RELATED or not any(line.finding in _DENIALS for line in before.evidence):
         return found
     if before.verdict is Verdict.CONTRADICTION:
         return Verdict.CONTRADICTION
     if found is not Verdict.UPDATE:
         return found
-    replaced = [one for one in before.evidence if one.own_text and one.other_text]
-    another = any(one.finding not in _DENIALS for one in replaced)
+    replaced = [line for line in before.evidence if line.own_text and line.other_text]
+    another = any(line.finding not in _DENIALS for line in replaced)
     return Verdict.RELATED if another else Verdict.CONTRADICTION
 
 

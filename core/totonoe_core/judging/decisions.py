@@ -183,7 +183,9 @@ class DecisionsJudge:
             answers = json.loads(content)["answers"]
             if self._dialect == "openai":
                 (answer,) = answers
-                stated = {one["value"]: one["probability"] for one in answer["probabilities"]}
+                stated = {
+                    option["value"]: option["probability"] for option in answer["probabilities"]
+                }
             else:
                 answer = answers[_QUESTION]
                 stated = dict(answer["probabilities"])

@@ -23,12 +23,12 @@ def pairs_to_wire(pairs: Sequence[Pair]) -> bytes:
 
 def pairs_from_wire(body: bytes) -> list[tuple[str, str]]:
     """Pairs of texts from the body of Q."""
-    return [(one, other) for one, other in json.loads(body)]
+    return [(first, other) for first, other in json.loads(body)]
 
 
 def opinions_to_wire(opinions: Sequence[Opinion | None], cpu_s: float) -> bytes:
     """Body of A."""
-    rows = [None if one is None else (one.same, *one.relations) for one in opinions]
+    rows = [None if opinion is None else (opinion.same, *opinion.relations) for opinion in opinions]
     return json.dumps([cpu_s, rows]).encode()
 
 

@@ -49,7 +49,7 @@ def is_borderline(
             and not compared.whole_sentences
             and cosine >= _REFINEMENT_COSINE_MIN
             and len(found) < limits.EVIDENCE_MAX
-            and all(one.finding in _MORE for one in found)
+            and all(line.finding in _MORE for line in found)
         )
     # RELATED by loose synonyms, which never refuse: the probability says little.
     related = judgement.verdict is Verdict.RELATED

@@ -113,8 +113,8 @@ def read_manifest(directory: Path) -> Manifest:
     try:
         said = json.loads(path.read_text(encoding="utf-8"))
         scales = {
-            language: Scale(float(one["temperature"]), float(one["offset"]))
-            for language, one in said["languages"].items()
+            language: Scale(float(scale["temperature"]), float(scale["offset"]))
+            for language, scale in said["languages"].items()
         }
         digests = {name: str(said["files"][name]) for name in (_MODEL, _TOKENIZER)}
         found = Manifest(
@@ -126,8 +126,8 @@ def read_manifest(directory: Path) -> Manifest:
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise _no_model(f"{type(error).__name__} from {path}") from None
     sound = all(
-        math.isfinite(one.temperature + one.offset) and one.temperature > 0
-        for one in scales.values()
+        math.isfinite(scale.temperature + scale.offset) and scale.temperature > 0
+        for scale in scales.values()
     )
     if not (sound and "" in scales and 0 < found.pieces_max <= _PIECES_MAX):
         raise _no_model(f"another form in {path}")
@@ -198,13 +198,13 @@ class OwnModel:
         found: list[Opinion | None] = [None] * len(pairs)
         short: list[int] = []
         read: list[tuple[Ids, Ids]] = []
-        for at, (one, other) in enumerate(pairs):
-            cut = self._pieces.cut(one), self._pieces.cut(other)
-            if cut[0] == cut[1] or _hidden(one, other, cut):
+        for at, (first, other) in enumerate(pairs):
+            cut = self._pieces.cut(first), self._pieces.cut(other)
+            if cut[0] == cut[1] or _hidden(first, other, cut):
                 continue
             ids = cut[0].ids, cut[1].ids
             if max(map(len, ids)) > self._manifest.pieces_max:
-                found[at] = self._by_sentences(one, other)
+                found[at] = self._by_sentences(first, other)
             elif all(ids):
                 short.append(at)
                 read.append(ids)
@@ -264,7 +264,7 @@ class OwnModel:
         if not here or not there or len(here) * len(there) > limits.JUDGE_SENTENCE_PAIRS_MAX:
             return None
         cut = [[self._pieces.cut(sentence) for sentence in side] for side in (here, there)]
-        lengths = [len(one.ids) for side in cut for one in side]
+        lengths = [len(piece.ids) for side in cut for piece in side]
         if max(lengths) > self._manifest.pieces_max or not all(lengths):
             return None
         texts = [(a, b) for a in here for b in there]
@@ -279,17 +279,17 @@ class OwnModel:
             found = self._read(
                 [(pieces[at][0].ids, pieces[at][1].ids) for at in line], [texts[at] for at in line]
             )
-            opinions = [one for one in found if one is not None]
+            opinions = [opinion for opinion in found if opinion is not None]
             if len(opinions) < len(line):
                 return None
-            if max(one.same for one in opinions) < self._manifest.sentence_from:
+            if max(opinion.same for opinion in opinions) < self._manifest.sentence_from:
                 return None
             said |= zip(line, opinions, strict=True)
         partners = [
-            max((said[at] for at in line), key=lambda one: one.same)
+            max((said[at] for at in line), key=lambda opinion: opinion.same)
             for line in (*places.tolist(), *places.T.tolist())
         ]
-        least = min(partners, key=lambda one: one.same)
+        least = min(partners, key=lambda opinion: opinion.same)
         return least if least.same >= self._manifest.sentence_from else None
 
 

@@ -87,7 +87,7 @@ def _model(said: Mapping[str, Any]) -> bytes:
 def _charsmap(normalizer: Mapping[str, Any] | None) -> bytes:
     """Return which characters stand for others; nothing if there are none."""
     steps = (normalizer or {}).get("normalizers", ())
-    found = [one["precompiled_charsmap"] for one in steps if one["type"] == "Precompiled"]
+    found = [step["precompiled_charsmap"] for step in steps if step["type"] == "Precompiled"]
     return _bytes(2, base64.b64decode(found[0])) if found else b""
 
 

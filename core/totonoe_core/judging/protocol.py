@@ -67,7 +67,9 @@ class Opinion:
 
     def __post_init__(self) -> None:
         numbers = (self.same, *self.relations)
-        if len(self.relations) != len(RELATIONS) or not all(0.0 <= one <= 1.0 for one in numbers):
+        if len(self.relations) != len(RELATIONS) or not all(
+            0.0 <= number <= 1.0 for number in numbers
+        ):
             raise ValueError(f"opinion: got {numbers}, allowed: 1 + {len(RELATIONS)} of 0..1")
         if not math.isclose(sum(self.relations), 1.0, abs_tol=_SUM_TOLERANCE):
             raise ValueError(f"opinion.relations: got {self.relations}, allowed: a sum of 1")

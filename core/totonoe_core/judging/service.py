@@ -103,8 +103,8 @@ class JudgingService:
         self._stats = JudgingStats()
         work = [self._ask] * judge.thread_count + [self._watch]
         self._threads = [
-            threading.Thread(target=one, name=f"judging-{n}", daemon=True)
-            for n, one in enumerate(work)
+            threading.Thread(target=target, name=f"judging-{n}", daemon=True)
+            for n, target in enumerate(work)
         ]
         for thread in self._threads:
             thread.start()
@@ -316,11 +316,11 @@ class JudgingService:
     def _end(requests: Iterable[_Request]) -> list[_Request]:
         """Mark requests as over; return those that were not."""
         ended = []
-        for one in requests:
+        for request in requests:
             # A batch names a request once for each of its pairs.
-            if not one.over:
-                one.over = True
-                ended.append(one)
+            if not request.over:
+                request.over = True
+                ended.append(request)
         return ended
 
     def _failed(self) -> None:
@@ -348,10 +348,10 @@ def open_service(settings: JudgeSettings) -> JudgingService | None:
 
 
 def _nobody_waits(asked: _Asked) -> bool:
-    return all(one.over for one in asked.requests)
+    return all(request.over for request in asked.requests)
 
 
 def _go_on(requests: Iterable[_Request]) -> None:
     """Complete futures; this runs their callbacks, so the lock must not be held."""
-    for one in requests:
-        one.future.set_result(None)
+    for request in requests:
+        request.future.set_result(None)

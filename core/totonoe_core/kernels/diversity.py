@@ -107,27 +107,29 @@ def pick(
             end += 1
         for group in range(groups):
             fits = False
-            for one in range(first, end):
-                fits |= kept[one] == -1 and not full[group, one]
+            for candidate in range(first, end):
+                fits |= kept[candidate] == -1 and not full[group, candidate]
             if fits:
-                for one in range(first, end):
-                    if kept[one] == -1 and full[group, one]:
-                        kept[one] = group
+                for candidate in range(first, end):
+                    if kept[candidate] == -1 and full[group, candidate]:
+                        kept[candidate] = group
         best, best_gain = -1, 0.0
-        for one in range(first, end):
-            if kept[one] != -1:
+        for candidate in range(first, end):
+            if kept[candidate] != -1:
                 continue
-            for place in range(compared[one], count):
-                nearest[one] = max(nearest[one], _dot(vectors, one, picked[place]))
-            compared[one] = count
-            repeats = max(0.0, nearest[one] - near_from) / (1.0 - near_from)
-            gain = mmr_lambda * relevance[one] / best_of_all - (1.0 - mmr_lambda) * repeats
+            for place in range(compared[candidate], count):
+                nearest[candidate] = max(
+                    nearest[candidate], _dot(vectors, candidate, picked[place])
+                )
+            compared[candidate] = count
+            repeats = max(0.0, nearest[candidate] - near_from) / (1.0 - near_from)
+            gain = mmr_lambda * relevance[candidate] / best_of_all - (1.0 - mmr_lambda) * repeats
             if best < 0 or gain > best_gain:
-                best, best_gain = one, gain
+                best, best_gain = candidate, gain
         # Only those that would have come first without the budget.
-        for one in range(first, best):
-            if 0 <= kept[one] < groups:
-                budgets[one] = kept[one]
+        for candidate in range(first, best):
+            if 0 <= kept[candidate] < groups:
+                budgets[candidate] = kept[candidate]
         picked[count] = best
         waiting[best] = False
         _take(codes, allowed, best, picked, count + 1, full)

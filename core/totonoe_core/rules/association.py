@@ -94,7 +94,7 @@ def spread(
         if left < 0:
             return Spread(reached, truncated=True)
         known.update(found)
-        hop = {memory_id: one.activation for memory_id, one in found.items()}
+        hop = {memory_id: near.activation for memory_id, near in found.items()}
     return Spread(reached, truncated=False)
 
 

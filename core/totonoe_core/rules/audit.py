@@ -201,7 +201,7 @@ def near_duplicates(
     return Near(
         chosen,
         int(np.count_nonzero(near[chosen])),
-        tuple((one, other, distance) for distance, one, other in found),
+        tuple((first, other, distance) for distance, first, other in found),
     )
 
 

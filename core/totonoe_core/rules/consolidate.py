@@ -129,7 +129,7 @@ def clusters(pairs: Iterable[tuple[int, int]], memories: Collection[Memory]) -> 
     """Group memories of which every two are a pair that may be one; pairs are of row numbers."""
     by_row = {memory.row: memory for memory in memories}
     ordered = sorted(memories, key=_wanted)
-    groups = complete_link(pairs, [one.row for one in ordered])
+    groups = complete_link(pairs, [memory.row for memory in ordered])
     return [MergeCluster(tuple(by_row[row].id for row in group)) for group in groups]
 
 

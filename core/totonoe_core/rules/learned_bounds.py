@@ -56,7 +56,7 @@ def learned(
     if not (guard.learns and guard.asks) or len(answers) < limits.LEARNED_FROM_MIN:
         return None
     shift = _shift(answers)
-    of_either = sum(one.same for one in answers), sum(not one.same for one in answers)
+    of_either = sum(answer.same for answer in answers), sum(not answer.same for answer in answers)
     may_fall = min(of_either) >= _OF_EACH_MIN
     default = PRESETS[guard.preset]
     own = (None, None) if before is None else (before.likely_from, before.certain_from)
@@ -87,8 +87,8 @@ def _is_free(now: float | None, default: float | None, learned: float | None) ->
 
 def _shift(answers: Sequence[Answered]) -> float:
     """Return by how much the answers' log odds are above the expected ones (Newton's method)."""
-    odds = np.array([_log_odds(one.probability) for one in answers])
-    same = np.array([one.same for one in answers], np.float64)
+    odds = np.array([_log_odds(answer.probability) for answer in answers])
+    same = np.array([answer.same for answer in answers], np.float64)
     shift = 0.0
     for _ in range(_NEWTON_STEPS):
         p = 1.0 / (1.0 + np.exp(-(odds + shift)))
@@ -121,8 +121,8 @@ def _safe(certain: float, default: float | None, answers: Sequence[Answered]) ->
     It lies below the default only where enough answers show that.
     """
     assert default is not None
-    wrong = max((one.probability for one in answers if not one.same), default=0.0)
-    right = sum(one.same and one.probability >= certain for one in answers)
+    wrong = max((answer.probability for answer in answers if not answer.same), default=0.0)
+    right = sum(answer.same and answer.probability >= certain for answer in answers)
     if certain < default and (wrong >= certain or right < _REFUSED_MIN):
         certain = default
     if wrong >= certain:

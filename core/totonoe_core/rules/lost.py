@@ -72,13 +72,13 @@ class _Kept:
         self.folded = text.casefold()
         self.details: set[str] = set()
         self.words: set[str] = set()
-        for one in {language, *languages(text)[:1]}:
-            for found in _details(text, one, limits.LOST_READ_PIECES_MAX):
+        for code in {language, *languages(text)[:1]}:
+            for found in _details(text, code, limits.LOST_READ_PIECES_MAX):
                 self.details.add(found.key)
                 if found.type is PieceType.QUOTE:
                     inside = text[found.start + 1 : found.end - 1]
-                    self.details.update(value.key for value in find_values(inside, one))
-            self.words.update(_read_words(text, one))
+                    self.details.update(value.key for value in find_values(inside, code))
+            self.words.update(_read_words(text, code))
         self.surfaces = frozenset(_WORD.findall(self.folded))
         self.tokens = frozenset(tokens(text))
 
@@ -156,24 +156,24 @@ def _lost_of(
     details = _details(text, language, read_pieces)
     said: set[str] = set()
     lost: list[_Lost] = []
-    for one in details:
-        if one.key not in said and not kept.has_detail(one, text[one.start : one.end]):
-            said.add(one.key)
-            lost.append(_Lost(one.start, one.end, Finding(one.type.value)))
+    for detail in details:
+        if detail.key not in said and not kept.has_detail(detail, text[detail.start : detail.end]):
+            said.add(detail.key)
+            lost.append(_Lost(detail.start, detail.end, Finding(detail.type.value)))
     judgement = compare(text, merged_text, 0.0, CAREFUL, budget).judgement
     if judgement.verdict is not Verdict.DUPLICATE:
         lost += _lost_words(text, language, kept, read_pieces, details)
         for findings in (_BY_EVIDENCE, frozenset() if lost else _SMALL):
             lost += [
-                _Lost(*one.own, one.finding)
-                for one in judgement.evidence
-                if one.finding in findings and one.own[0] < one.own[1] and _apart(one.own, lost)
+                _Lost(*line.own, line.finding)
+                for line in judgement.evidence
+                if line.finding in findings and line.own[0] < line.own[1] and _apart(line.own, lost)
             ]
     return sorted(lost)
 
 
 def _apart(span: tuple[int, int], lost: list[_Lost]) -> bool:
-    return not any(span[0] < one.end and one.start < span[1] for one in lost)
+    return not any(span[0] < detail.end and detail.start < span[1] for detail in lost)
 
 
 # -- Values and names
@@ -181,7 +181,10 @@ def _apart(span: tuple[int, int], lost: list[_Lost]) -> bool:
 
 def _details(text: str, language: str, read_pieces: int) -> list[_Found]:
     """Values of a text, and names of its beginning, in text order."""
-    found = [_Found(one.start, one.end, one.type, one.key) for one in find_values(text, language)]
+    found = [
+        _Found(value.start, value.end, value.type, value.key)
+        for value in find_values(text, language)
+    ]
     for start, end in _readable(text, end_of_pieces(text, read_pieces)):
         found += [
             _Found(start + piece.start, start + piece.end, piece.type, piece.key)
@@ -242,7 +245,9 @@ def _lost_words(
             lead = _LEADING.search(gap)
             runs.append(_Lost(start - (len(lead[1]) if lead else 0), end, Finding.MISSING))
         before = end
-    return list({text[one.start : one.end].casefold(): one for one in reversed(runs)}.values())
+    return list(
+        {text[detail.start : detail.end].casefold(): detail for detail in reversed(runs)}.values()
+    )
 
 
 def _words(
@@ -252,7 +257,7 @@ def _words(
 
     Words of no language that is read, and beyond the pieces that may be, are compared by tokens.
     """
-    yield from ((one.start, one.end, False) for one in details)
+    yield from ((detail.start, detail.end, False) for detail in details)
     read_end = end_of_pieces(text, read_pieces) if reads(language) else 0
     for start, end in _readable(text, read_end):
         for piece in read(text[start:end], language).pieces:

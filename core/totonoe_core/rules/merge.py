@@ -55,33 +55,37 @@ def joined(
         Returns whether two typed keys name the same value.
     """
     everyone = (keep, *removed)
-    all_fields = [one.fields for one in everyone]
-    evidence = (each for one in all_fields for each in one.evidence_ids if each != keep.id)
-    about = [one.about_time for one in all_fields if one.about_time != ANY_TIME]
-    confirmed = [one.last_confirmed_us for one in all_fields if one.last_confirmed_us is not None]
+    all_fields = [memory.fields for memory in everyone]
+    evidence = (each for source in all_fields for each in source.evidence_ids if each != keep.id)
+    about = [source.about_time for source in all_fields if source.about_time != ANY_TIME]
+    confirmed = [
+        source.last_confirmed_us for source in all_fields if source.last_confirmed_us is not None
+    ]
     fields = replace(
         keep.fields,
-        importance=max(one.importance for one in all_fields),
-        confidence=max(one.confidence for one in all_fields),
-        salience=max(one.salience for one in all_fields),
+        importance=max(source.importance for source in all_fields),
+        confidence=max(source.confidence for source in all_fields),
+        salience=max(source.salience for source in all_fields),
         last_confirmed_us=max(confirmed, default=None),
-        source=least_trusted(one.source for one in all_fields),
-        tags=_each_once((one.tags for one in all_fields), limits.TAGS_PER_MEMORY_MAX),
-        entities=_each_once((one.entities for one in all_fields), limits.ENTITIES_PER_MEMORY_MAX),
+        source=least_trusted(source.source for source in all_fields),
+        tags=_each_once((source.tags for source in all_fields), limits.TAGS_PER_MEMORY_MAX),
+        entities=_each_once(
+            (source.entities for source in all_fields), limits.ENTITIES_PER_MEMORY_MAX
+        ),
         evidence_ids=_each_once((evidence,), limits.EVIDENCE_IDS_PER_MEMORY_MAX),
-        attributes=_attributes([one.attributes for one in all_fields]),
-        valid_from_us=_first([one.valid_from_us for one in all_fields]),
-        valid_to_us=_last([one.valid_to_us for one in all_fields]),
+        attributes=_attributes([source.attributes for source in all_fields]),
+        valid_from_us=_first([source.valid_from_us for source in all_fields]),
+        valid_to_us=_last([source.valid_to_us for source in all_fields]),
         about_time=TimeRange(
-            _first([one.from_us for one in about]), _last([one.to_us for one in about])
+            _first([span.from_us for span in about]), _last([span.to_us for span in about])
         ),
         key=_key(all_fields, same_key),
-        emotion=_first_label(one.emotion for one in all_fields),
-        perception_type=_first_label(one.perception_type for one in all_fields),
-        life_stage=_first_label(one.life_stage for one in all_fields),
+        emotion=_first_label(source.emotion for source in all_fields),
+        perception_type=_first_label(source.perception_type for source in all_fields),
+        life_stage=_first_label(source.life_stage for source in all_fields),
         **_expiry(all_fields),
     )
-    return replace(keep, fields=fields, created_us=min(one.created_us for one in everyone))
+    return replace(keep, fields=fields, created_us=min(memory.created_us for memory in everyone))
 
 
 def _each_once(values: Iterable[Iterable[str]], limit: int) -> tuple[str, ...]:
@@ -89,7 +93,7 @@ def _each_once(values: Iterable[Iterable[str]], limit: int) -> tuple[str, ...]:
 
 
 def _first_label(values: Iterable[str]) -> str:
-    return next((one for one in values if one), "")
+    return next((value for value in values if value), "")
 
 
 def _attributes(values: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -121,8 +125,8 @@ def _last(times: Sequence[int | None]) -> int | None:
 
 def _expiry(fields: Sequence[Fields]) -> dict[str, Any]:
     """Join expiry: what one memory keeps for good is kept, else the longest time counts."""
-    instant = _last([one.expires_us for one in fields])
-    after = [one.expires_after_s for one in fields if one.expires_after_s is not None]
+    instant = _last([source.expires_us for source in fields])
+    after = [source.expires_after_s for source in fields if source.expires_after_s is not None]
     return {
         "expires_us": instant,
         "expires_after_s": None if instant is None else max(after, default=None),
@@ -134,8 +138,8 @@ def _key(
 ) -> TypedKey | None:
     if fields[0].key is not None:
         return fields[0].key
-    keys = [one.key for one in fields if one.key is not None]
-    return keys[0] if keys and all(same_key(keys[0], one) for one in keys) else None
+    keys = [source.key for source in fields if source.key is not None]
+    return keys[0] if keys and all(same_key(keys[0], key) for key in keys) else None
 
 
 # -- Links

@@ -19,5 +19,5 @@ def check_room(name: str, beside: Sequence[Snapshot]) -> None:
             "QUOTA_EXCEEDED",
             f"the collection has {limits.SNAPSHOTS_PER_COLLECTION_MAX} snapshots, the most",
         )
-    if name and any(one.name == name for one in beside):
+    if name and any(snapshot.name == name for snapshot in beside):
         raise AlreadyExists("SNAPSHOT_EXISTS", kind="snapshot", name=name)

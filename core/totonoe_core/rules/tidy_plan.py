@@ -73,21 +73,21 @@ def dumps(updates: Iterable[TidyUpdate]) -> str:
     """Return the JSON form of updates, with every name of it; times in UTC."""
     items = [
         {
-            "op": one.op.value,
-            "state_id": one.state_id,
-            "kind": _KIND_NAMES.get(one.kind),
-            "body_text": one.body_text,
-            "payload": one.payload,
-            "confidence": one.confidence,
-            "salience": one.salience,
-            "valid_from_ts": _text_of(one.valid_from_us),
-            "valid_to_ts": _text_of(one.valid_to_us),
-            "last_confirmed_at": _text_of(one.last_confirmed_us),
-            "reason": one.reason,
-            "evidence_event_ids": list(one.evidence_ids),
-            "expected_revision": one.expected_revision,
+            "op": update.op.value,
+            "state_id": update.state_id,
+            "kind": _KIND_NAMES.get(update.kind),
+            "body_text": update.body_text,
+            "payload": update.payload,
+            "confidence": update.confidence,
+            "salience": update.salience,
+            "valid_from_ts": _text_of(update.valid_from_us),
+            "valid_to_ts": _text_of(update.valid_to_us),
+            "last_confirmed_at": _text_of(update.last_confirmed_us),
+            "reason": update.reason,
+            "evidence_event_ids": list(update.evidence_ids),
+            "expected_revision": update.expected_revision,
         }
-        for one in updates
+        for update in updates
     ]
     return json.dumps({"state_updates": items}, ensure_ascii=False)
 
@@ -239,9 +239,9 @@ def commands(
     Raises `InvalidArgument` for places that the plan does not have.
     """
     named = chosen(updates, only)
-    upserts = [one for _, one in named if one.op is TidyOp.UPSERT]
+    upserts = [update for _, update in named if update.op is TidyOp.UPSERT]
     head = ApplyTidyPlan(agent_id, named, reason)
-    return (head, *(TidyUpsert(agent_id, one) for one in upserts))
+    return (head, *(TidyUpsert(agent_id, update) for update in upserts))
 
 
 def chosen(
@@ -261,57 +261,57 @@ def chosen(
                 "BAD_PLAN", field="only", got=at, allowed=f"0 to {len(updates) - 1}"
             )
     wanted = set(only) or range(len(updates))
-    return tuple((at, one) for at, one in enumerate(updates) if at in wanted)
+    return tuple((at, update) for at, update in enumerate(updates) if at in wanted)
 
 
 def check(indexed: Sequence[tuple[int, TidyUpdate]], now_us: int) -> None:
     """Raise `InvalidArgument` for errors that can be seen in the updates alone."""
     seen: set[str] = set()
-    for at, one in indexed:
-        _check(one, f"state_updates[{at}]", now_us)
-        if one.state_id and one.state_id in seen:
+    for at, update in indexed:
+        _check(update, f"state_updates[{at}]", now_us)
+        if update.state_id and update.state_id in seen:
             raise InvalidArgument(
                 "BAD_PLAN",
                 field=f"state_updates[{at}].state_id",
-                got=f"{one.state_id} again",
+                got=f"{update.state_id} again",
                 allowed="each state once",
             )
-        seen.add(one.state_id)
+        seen.add(update.state_id)
 
 
-def _check(one: TidyUpdate, field: str, now_us: int) -> None:
-    inserts = one.op is TidyOp.UPSERT and not one.state_id
-    if one.state_id:
-        validate.memory_id(one.state_id, f"{field}.state_id")
+def _check(update: TidyUpdate, field: str, now_us: int) -> None:
+    inserts = update.op is TidyOp.UPSERT and not update.state_id
+    if update.state_id:
+        validate.memory_id(update.state_id, f"{field}.state_id")
     elif not inserts:
         _missing(f"{field}.state_id", "the id of a state")
-    if inserts and one.kind is StateKind.NONE:
+    if inserts and update.kind is StateKind.NONE:
         _missing(f"{field}.kind", ", ".join(_KINDS))
-    if one.body_text or inserts:
-        validate.text(one.body_text, f"{field}.body_text")
-    elif one.vector:
+    if update.body_text or inserts:
+        validate.text(update.body_text, f"{field}.body_text")
+    elif update.vector:
         _missing(f"{field}.body_text", "a text with a vector")
-    validate.json_object(one.payload, f"{field}.payload", limits.PAYLOAD_BYTES_MAX)
+    validate.json_object(update.payload, f"{field}.payload", limits.PAYLOAD_BYTES_MAX)
     for name in ("confidence", "salience"):
-        value = getattr(one, name)
+        value = getattr(update, name)
         if value is not None:
             validate.number(value, f"{field}.{name}", 0.0, 1.0)
-    validate.time_range(TimeRange(one.valid_from_us, one.valid_to_us), f"{field}.valid_to_ts")
+    validate.time_range(TimeRange(update.valid_from_us, update.valid_to_us), f"{field}.valid_to_ts")
     latest_us = now_us + limits.CLOCK_SKEW_ALLOWED_S * 1_000_000
-    if one.op is not TidyOp.UPSERT and (one.valid_to_us or 0) > latest_us:
+    if update.op is not TidyOp.UPSERT and (update.valid_to_us or 0) > latest_us:
         raise InvalidArgument(
             "BAD_TIME",
             field=f"{field}.valid_to_ts",
             got="a time in the future",
             allowed="up to now",
         )
-    validate.optional_text(one.reason, f"{field}.reason", limits.REASON_BYTES_MAX)
+    validate.optional_text(update.reason, f"{field}.reason", limits.REASON_BYTES_MAX)
     path = f"{field}.evidence_event_ids"
-    validate.count(len(one.evidence_ids), path, limits.EVIDENCE_IDS_PER_MEMORY_MAX)
-    for evidence_id in one.evidence_ids:
+    validate.count(len(update.evidence_ids), path, limits.EVIDENCE_IDS_PER_MEMORY_MAX)
+    for evidence_id in update.evidence_ids:
         validate.evidence_id(evidence_id, path)
-    validate.number(one.expected_revision, f"{field}.expected_revision", 0, 2**62)
-    if one.expected_revision and not one.state_id:
+    validate.number(update.expected_revision, f"{field}.expected_revision", 0, 2**62)
+    if update.expected_revision and not update.state_id:
         _missing(f"{field}.state_id", "the id of the state that has this revision")
 
 

@@ -269,8 +269,8 @@ def fields(value: Fields, now_us: int, prefix: str = "memory.") -> None:
     labels(value.tags, prefix + "tags", limits.TAGS_PER_MEMORY_MAX)
     labels(value.entities, prefix + "entities", limits.ENTITIES_PER_MEMORY_MAX)
     count(len(value.evidence_ids), prefix + "evidence_ids", limits.EVIDENCE_IDS_PER_MEMORY_MAX)
-    for one in value.evidence_ids:
-        evidence_id(one, prefix + "evidence_ids")
+    for item in value.evidence_ids:
+        evidence_id(item, prefix + "evidence_ids")
     json_object(value.attributes, prefix + "attributes", limits.ATTRIBUTES_BYTES_MAX)
     json_object(value.payload, prefix + "payload", limits.PAYLOAD_BYTES_MAX)
     number(value.importance, prefix + "importance", limits.IMPORTANCE_MIN, limits.IMPORTANCE_MAX)
@@ -344,8 +344,8 @@ def namespaces(value: NamespacesQuery) -> None:
     named(value.agent_id, "agent_id")
     where(value.filter)
     count(len(value.patterns), "patterns", limits.NAMESPACE_PATTERNS_MAX)
-    for one in value.patterns:
-        names(one.names, "patterns.names", 1)
+    for pattern in value.patterns:
+        names(pattern.names, "patterns.names", 1)
     number(value.max_depth, "max_depth", 0, limits.NAMESPACE_NAMES_MAX)
     number(value.limit, "limit", 1, limits.PAGE_SIZE_MAX)
     number(value.offset, "offset", 0, 2**31 - 1)
@@ -556,8 +556,8 @@ def neighbors(value: NeighborsQuery) -> None:
     """Check the query of a Neighbors."""
     named(value.agent_id, "agent_id")
     count(len(value.ids), "ids", limits.NEIGHBOR_SEEDS_MAX, 1)
-    for one in value.ids:
-        memory_id(one, "ids")
+    for item in value.ids:
+        memory_id(item, "ids")
     number(value.depth, "depth", 1, limits.NEIGHBOR_DEPTH_MAX)
     number(value.limit, "limit", 1, limits.NEIGHBORS_MAX)
     count(len(value.types), "types", limits.FILTER_VALUES_MAX)
@@ -626,8 +626,8 @@ def where(value: Filter) -> None:
     json_object(value.attributes, "filter.attributes", limits.ATTRIBUTES_BYTES_MAX)
     count(len(value.attributes), "filter.attributes", limits.FILTER_VALUES_MAX)
     count(len(value.comparisons), "filter.comparisons", limits.COMPARISONS_MAX)
-    for one in value.comparisons:
-        comparison(one)
+    for item in value.comparisons:
+        comparison(item)
     names(value.namespace_prefix, "filter.namespace_prefix")
 
 

@@ -90,7 +90,7 @@ def spread(
         budgets,
     )
     picked = places.tolist()
-    effects = [_effect(place, one, budgets) for place, one in enumerate(picked)]
+    effects = [_effect(place, choice, budgets) for place, choice in enumerate(picked)]
     return Spread(picked, effects, budgets)
 
 

@@ -80,7 +80,7 @@ def unmet(memory: Memory, where: Filter, decay: DecayPolicy, now_us: int) -> Ite
         yield Unmet("min_source", where.min_source, fields.source)
     for name in ("tags", "entities"):
         held = getattr(fields, name)
-        missing = tuple(one for one in getattr(where, name) if one not in held)
+        missing = tuple(wanted for wanted in getattr(where, name) if wanted not in held)
         if missing:
             yield Unmet(name, missing, held)
     if where.attributes:
@@ -92,7 +92,11 @@ def unmet(memory: Memory, where: Filter, decay: DecayPolicy, now_us: int) -> Ite
         }
         if lacking:
             yield Unmet("attributes", lacking, fields.attributes)
-    unlike = tuple(one for one in where.comparisons if not _compares(fields.attributes, one))
+    unlike = tuple(
+        comparison
+        for comparison in where.comparisons
+        if not _compares(fields.attributes, comparison)
+    )
     if unlike:
         yield Unmet("comparisons", unlike, fields.attributes)
     prefix = where.namespace_prefix

@@ -226,7 +226,7 @@ def standing(
     # A folded one stands where the one that carries it does.
     carrier = next((shown for shown, also in found.also.items() if slot in also), slot)
     fused_place = _place(found.slots, carrier)
-    place = next((at for at, (one, _) in enumerate(hits, 1) if one == fused_place), 0)
+    place = next((at for at, (hit, _) in enumerate(hits, 1) if hit == fused_place), 0)
     by_vector = _in_vectors(index, view, vector, mask, found, slot)
     by_words = _in_words(index, view, query, mask, found, slot)
     fit, context = fit_of(index, view, query, vector, mask, found, slot)
@@ -349,14 +349,17 @@ def _nearest(view: View, slots: NDArray[np.int64], slot: int) -> tuple[int, floa
 
 def conditions(unmet: Iterable[Unmet]) -> tuple[Condition, ...]:
     """Format unmet conditions as text."""
-    return tuple(Condition(one.condition, _text(one.asked), _text(one.held)) for one in unmet)
+    return tuple(
+        Condition(condition.condition, _text(condition.asked), _text(condition.held))
+        for condition in unmet
+    )
 
 
 def _text(value: Any) -> str:
     match value:
         case TimeRange():
             ends = (value.from_us, value.to_us)
-            begin, end = ("" if one is None else time_text(one) for one in ends)
+            begin, end = ("" if instant is None else time_text(instant) for instant in ends)
             return f"[{begin}, {end})"
         case Comparison():
             asked = json.dumps(value.value, ensure_ascii=False, sort_keys=True)

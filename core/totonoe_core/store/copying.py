@@ -168,16 +168,18 @@ class Copying:
         Quota
             It would have too many collections.
         """
-        self._listed = sorted(self._source.collections(), key=lambda one: (one[1], one[0]))
+        self._listed = sorted(
+            self._source.collections(), key=lambda collection: (collection[1], collection[0])
+        )
         self._operations = self._source.operations()
-        there = {one[0]: one for one in self._target.collections()}
+        there = {collection[0]: collection for collection in self._target.collections()}
         names = {name for _, name, deleted_us in there.values() if deleted_us is None}
-        self._kept = {(one[2], one[1]) for one in self._target.operations()}
+        self._kept = {(operation[2], operation[1]) for operation in self._target.operations()}
         refused = []
-        for one in self._listed:
-            uid, name, deleted_us = one
+        for collection in self._listed:
+            uid, name, deleted_us = collection
             if uid in there:
-                found = self._compared(one) if there[uid] == one else None
+                found = self._compared(collection) if there[uid] == collection else None
                 if found is None:
                     refused.append(name)
                 else:
@@ -191,7 +193,11 @@ class Copying:
                 name=", ".join(refused),
                 hint="the target has it with other contents, or had it; nothing was copied",
             )
-        new = [one for one in self._listed if one[2] is None and one[0] not in there]
+        new = [
+            collection
+            for collection in self._listed
+            if collection[2] is None and collection[0] not in there
+        ]
         if len(names) + len(new) > limits.COLLECTIONS_MAX:
             raise Quota(
                 "QUOTA_EXCEEDED",
@@ -205,22 +211,22 @@ class Copying:
         Raises what stops the whole copy: `ReadOnly`, `Unavailable`, `AlreadyExists`. The next copy
         goes on behind what is done.
         """
-        for one in self._listed:
-            yield self._before.get(one[0]) or self._copied(one, told)
-        uids = {one[0] for one in self._listed}
+        for collection in self._listed:
+            yield self._before.get(collection[0]) or self._copied(collection, told)
+        uids = {collection[0] for collection in self._listed}
         rest = [
-            one
-            for one in self._operations
-            if one[4] not in uids and (one[2], one[1]) not in self._kept
+            operation
+            for operation in self._operations
+            if operation[4] not in uids and (operation[2], operation[1]) not in self._kept
         ]
         if rest:
             self._target.keep(rest)
 
     def _of(self, uid: str) -> list[rows.Row]:
-        return [one for one in self._operations if one[4] == uid]
+        return [operation for operation in self._operations if operation[4] == uid]
 
     def _is_kept(self, uid: str) -> bool:
-        return any((one[2], one[1]) in self._kept for one in self._of(uid))
+        return any((operation[2], operation[1]) in self._kept for operation in self._of(uid))
 
     def _compared(self, listed: rows.Row) -> Copied | None:
         """Return the collection that both sides have, if its rows are the same."""

@@ -302,9 +302,11 @@ class Embedding:
 EMBEDDING_COLUMNS = "row, revision, vector, crc"
 
 
-def embedding_row(one: Embedding) -> Row:
+def embedding_row(embedding: Embedding) -> Row:
     """The sealed row of a vector of another model."""
-    return seal((one.row, one.revision, pack_vector(one.vector, one.model_number)))
+    return seal(
+        (embedding.row, embedding.revision, pack_vector(embedding.vector, embedding.model_number))
+    )
 
 
 def embedding(row: Row) -> Embedding:
@@ -345,9 +347,19 @@ def link_of_image(before: str) -> tuple[float, str]:
 DISMISSAL_COLUMNS = "a, b, hash_a, hash_b, agent_id, note, revision, crc"
 
 
-def dismissal_row(one: Dismissal) -> Row:
+def dismissal_row(dismissal: Dismissal) -> Row:
     """The sealed row of a dismissal."""
-    return seal((one.a, one.b, one.hash_a, one.hash_b, one.agent_id, one.note, one.revision))
+    return seal(
+        (
+            dismissal.a,
+            dismissal.b,
+            dismissal.hash_a,
+            dismissal.hash_b,
+            dismissal.agent_id,
+            dismissal.note,
+            dismissal.revision,
+        )
+    )
 
 
 def dismissal(row: Row) -> Dismissal:

@@ -119,7 +119,7 @@ def parsed(data: bytes, place: str) -> Identities:
         value = json.loads(data)
         if value["version"] != FORMAT:
             raise FileError(f"{place}: has format {value['version']!r}, not {FORMAT}")
-        identities = tuple(identity_from_json(one) for one in value["identities"])
+        identities = tuple(identity_from_json(entry) for entry in value["identities"])
         _check_unique(identities)
     except FileError:
         raise
@@ -204,7 +204,7 @@ def removed(identities: Identities, name: str) -> Identities:
             raise SettingError(f"name: {name!r} is not revoked; revoke it first")
         return identity
 
-    return tuple(one for one in changed(identities, name, check) if one.name != name)
+    return tuple(other for other in changed(identities, name, check) if other.name != name)
 
 
 def changed(
@@ -214,4 +214,4 @@ def changed(
     if all(identity.name != name for identity in identities):
         known = ", ".join(identity.name for identity in identities[:8]) or "none"
         raise SettingError(f"name: got {name!r}, there are: {known}")
-    return tuple(change(one) if one.name == name else one for one in identities)
+    return tuple(change(identity) if identity.name == name else identity for identity in identities)

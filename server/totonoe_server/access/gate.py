@@ -176,8 +176,10 @@ class Gate:
             for key in identity.keys:
                 by_digest.setdefault(key.digest[:_BUCKET_BYTES], []).append((identity, key))
         self._by_digest = by_digest
-        self._by_subject = {one.subject: one for one in identities if one.subject}
-        self._by_name = {one.name: one for one in identities}
+        self._by_subject = {
+            identity.subject: identity for identity in identities if identity.subject
+        }
+        self._by_name = {identity.name: identity for identity in identities}
         # Replaced and not changed: metrics read it on a thread of theirs.
         self._certificates = {
             subject: seen
@@ -190,7 +192,11 @@ class Gate:
     def identities_end_s(self) -> list[float]:
         """Return when identities end that are not revoked: seconds since 1970. Any thread."""
         known = self._by_name.values()
-        return [one.end_us / 1e6 for one in known if one.end_us and not one.revoked_us]
+        return [
+            identity.end_us / 1e6
+            for identity in known
+            if identity.end_us and not identity.revoked_us
+        ]
 
     def client_certificates_end_s(self) -> list[float]:
         """Return when the certificates end that clients came with last. Any thread."""
@@ -309,7 +315,7 @@ class Gate:
             raise Unauthenticated("TOKEN_REVOKED", "the identity was taken out")
         key = None
         if caller.key is not None:
-            key = next((one for one in identity.keys if one.digest == caller.key.digest), None)
+            key = next((held for held in identity.keys if held.digest == caller.key.digest), None)
             if key is None:
                 raise Unauthenticated("TOKEN_EXPIRED", "the token was replaced by another one")
         return self._valid(Caller(identity, key))
@@ -485,7 +491,7 @@ class Call:
         if self.rule.answers and not self.by_owner:
             list_name, field = self.rule.answers
             listed = getattr(answer, list_name)
-            kept = [one for one in listed if self.sees(getattr(one, field))]
+            kept = [item for item in listed if self.sees(getattr(item, field))]
             if len(kept) < len(listed):
                 del listed[:]
                 listed.extend(kept)
@@ -553,14 +559,14 @@ def _hide_texts(message: Message) -> None:
     for field, value in message.ListFields():
         if field.message_type is None or field.message_type.GetOptions().map_entry:
             continue
-        for one in value if field.is_repeated else (value,):
+        for carried in value if field.is_repeated else (value,):
             if field.message_type.full_name in _WITH_TEXTS:
-                kept = {name: getattr(one, name) for name in _KEPT if hasattr(one, name)}
-                one.Clear()
+                kept = {name: getattr(carried, name) for name in _KEPT if hasattr(carried, name)}
+                carried.Clear()
                 for name, known in kept.items():
-                    setattr(one, name, known)
+                    setattr(carried, name, known)
             else:
-                _hide_texts(one)
+                _hide_texts(carried)
 
 
 _WITH_TEXTS = (types_pb2.Memory.DESCRIPTOR.full_name, graph_pb2.Episode.DESCRIPTOR.full_name)

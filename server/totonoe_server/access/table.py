@@ -177,10 +177,10 @@ def _calls_of(path: str, method: MethodDescriptor, oneof: str) -> dict[str, str]
     found = {}
     for field in method.input_type.oneofs_by_name[oneof].fields:
         names = [
-            one.name
-            for one in service.methods
-            if one.input_type is field.message_type
-            and not (one.client_streaming or one.server_streaming)
+            other.name
+            for other in service.methods
+            if other.input_type is field.message_type
+            and not (other.client_streaming or other.server_streaming)
         ]
         if len(names) != 1:
             raise ValueError(f"{path}: {field.name!r} is not the request of one unary method")

@@ -105,7 +105,7 @@ class Certificates:
             found = [path.stat() for path in self._files]
         except OSError as error:
             raise CertificateError(f"{error.filename}: {error.strerror}") from error
-        return tuple((one.st_ino, one.st_size, one.st_mtime_ns) for one in found)
+        return tuple((stat.st_ino, stat.st_size, stat.st_mtime_ns) for stat in found)
 
     def _read(self) -> tuple[grpc.ServerCertificateConfiguration, tuple[float, float]]:
         cert, key, *authorities = (_pem(path) for path in self._files)
@@ -138,7 +138,10 @@ def first_end_s(pem: bytes) -> float:
     except ValueError:
         # OpenSSL, which serves it, takes more forms than this reader.
         return math.inf
-    return min((one.not_valid_after_utc.timestamp() for one in certificates), default=math.inf)
+    return min(
+        (certificate.not_valid_after_utc.timestamp() for certificate in certificates),
+        default=math.inf,
+    )
 
 
 def has_common_name(pem: bytes, name: str) -> bool:
@@ -155,7 +158,7 @@ def has_common_name(pem: bytes, name: str) -> bool:
         found = subject.get_attributes_for_oid(x509.NameOID.COMMON_NAME)
     except (InvalidArgument, ValueError):
         return False
-    return [one.value for one in found] == [name]
+    return [attribute.value for attribute in found] == [name]
 
 
 def _no_password() -> str:

@@ -477,7 +477,7 @@ def types_of(annotation: Any) -> set[Any]:
     if get_origin(annotation) is Literal:
         return {type(word) for word in get_args(annotation)}
     if get_origin(annotation) in (Union, types.UnionType):
-        return {one for part in get_args(annotation) for one in types_of(part)}
+        return {kind for part in get_args(annotation) for kind in types_of(part)}
     return {annotation}
 
 

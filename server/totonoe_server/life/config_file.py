@@ -96,5 +96,5 @@ def _shown(key: str) -> str:
 
 
 def _one_line(text: str) -> str:
-    cleaned = "".join(one if one.isprintable() else "\N{REPLACEMENT CHARACTER}" for one in text)
+    cleaned = "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in text)
     return cleaned if len(cleaned) <= 120 else cleaned[:119] + "…"

@@ -311,11 +311,13 @@ class _Call:
         TURN.set((context.peer(), f"stream {next(_STREAM_NUMBERS)}"))
         answers = self.behaviour(request, context)
         try:
-            async for one in answers:
-                answer = _encoded(one, call)
+            async for message in answers:
+                answer = _encoded(message, call)
                 counted.answer = answer.message
                 if self.rule is not None and self.rule.per_item:
-                    self.figures.items_refused(one.error.reason for one in answer.message.results)
+                    self.figures.items_refused(
+                        result.error.reason for result in answer.message.results
+                    )
                 await place.waiting(context.write(answer.data), limits.STREAM_UNREAD_S_MAX)
         finally:
             # A generator that is left by an exception is not closed by it.

@@ -196,44 +196,50 @@ def _of_collections(collections: Sequence[CollectionFigures]) -> Iterable[Metric
     )
     age = gauge("totonoe_checkpoint_age_seconds", "Age of the newest checkpoint, if there is one.")
     now_us = clock.system_clock()
-    for one in collections:
-        labels = (one.name,)
-        for status, count in one.memory_counts.items():
-            memories.add_metric((one.name, status.value), count)
-        file_bytes.add_metric(labels, one.file_bytes)
-        queue.add_metric(labels, one.queue_length)
-        writable.add_metric(labels, one.writable)
-        if one.rated_count:
-            missed.add_metric(labels, one.missed_share)
-        if one.checkpoint_us:
-            age.add_metric(labels, max(0, now_us - one.checkpoint_us) / 1e6)
+    for figures in collections:
+        labels = (figures.name,)
+        for status, count in figures.memory_counts.items():
+            memories.add_metric((figures.name, status.value), count)
+        file_bytes.add_metric(labels, figures.file_bytes)
+        queue.add_metric(labels, figures.queue_length)
+        writable.add_metric(labels, figures.writable)
+        if figures.rated_count:
+            missed.add_metric(labels, figures.missed_share)
+        if figures.checkpoint_us:
+            age.add_metric(labels, max(0, now_us - figures.checkpoint_us) / 1e6)
     return (memories, file_bytes, queue, writable, missed, age)
 
 
 def folded(collections: Sequence[CollectionFigures]) -> list[CollectionFigures]:
     """Return the figures of the largest collections, and those of the others as one."""
-    if len(collections) <= COLLECTIONS_SHOWN_MAX and all(one.name != OTHER for one in collections):
+    if len(collections) <= COLLECTIONS_SHOWN_MAX and all(
+        figures.name != OTHER for figures in collections
+    ):
         return list(collections)
-    ranked = sorted(collections, key=lambda one: (one.name == OTHER, -one.file_bytes, one.name))
-    shown = [one for one in ranked[:COLLECTIONS_SHOWN_MAX] if one.name != OTHER]
+    ranked = sorted(
+        collections, key=lambda figures: (figures.name == OTHER, -figures.file_bytes, figures.name)
+    )
+    shown = [figures for figures in ranked[:COLLECTIONS_SHOWN_MAX] if figures.name != OTHER]
     rest = ranked[len(shown) :]
-    rated_count = sum(one.rated_count for one in rest)
-    missed = sum(one.missed_share * one.rated_count for one in rest)
+    rated_count = sum(figures.rated_count for figures in rest)
+    missed = sum(figures.missed_share * figures.rated_count for figures in rest)
     return [
         *shown,
         CollectionFigures(
             name=OTHER,
             memory_counts={
-                status: sum(one.memory_counts[status] for one in rest)
+                status: sum(figures.memory_counts[status] for figures in rest)
                 for status in rest[0].memory_counts
             },
-            file_bytes=sum(one.file_bytes for one in rest),
-            queue_length=sum(one.queue_length for one in rest),
+            file_bytes=sum(figures.file_bytes for figures in rest),
+            queue_length=sum(figures.queue_length for figures in rest),
             missed_share=missed / rated_count if rated_count else 0.0,
             rated_count=rated_count,
             # The oldest: it is the one to look after.
-            checkpoint_us=min((one.checkpoint_us for one in rest if one.checkpoint_us), default=0),
-            writable=all(one.writable for one in rest),
+            checkpoint_us=min(
+                (figures.checkpoint_us for figures in rest if figures.checkpoint_us), default=0
+            ),
+            writable=all(figures.writable for figures in rest),
         ),
     ]
 

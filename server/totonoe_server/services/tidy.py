@@ -79,12 +79,12 @@ class TidyCalls(Calls):
         for start in range(0, len(clusters), UNMEASURED_MEMORIES_MAX):
             part = clusters[start : start + UNMEASURED_MEMORIES_MAX]
             # Twice the first: of one id alone an unknown one would be an error.
-            ids = (part[0].kept_id, *(one.kept_id for one in part))
+            ids = (part[0].kept_id, *(doubles.kept_id for doubles in part))
             gotten = await answer_of(
                 self._engine.read(collection, GetQuery(request.agent_id, tuple(ids)))
             )
             kept: dict[str, Memory] = {memory.id: memory for memory in gotten.memories}
-            pairs = ready(tuple((one, kept.get(one.kept_id)) for one in part))
+            pairs = ready(tuple((doubles, kept.get(doubles.kept_id)) for doubles in part))
             for doubles in await answer_of(many_built(pairs, codec.told_doubles_to_wire)):
                 yield doubles
 
@@ -123,7 +123,7 @@ def _log(collection: str, tidied: Tidied, seconds: float) -> None:
         "tidied",
         collection=collection,
         read={kind.value: count for kind, count in tidied.read_counts},
-        closed=0 if tidied.over else sum(len(one.closed_ids) for one in tidied.clusters),
+        closed=0 if tidied.over else sum(len(doubles.closed_ids) for doubles in tidied.clusters),
         merged=len(tidied.clusters),
         over_blast_radius=tidied.over,
         seconds=round(seconds, 3),

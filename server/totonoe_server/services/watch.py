@@ -212,7 +212,7 @@ class _Told(NamedTuple):
 def _told(after: int, found: Changes, _: bool) -> _Told:
     """Encode few rows at once; of many each message when it is sent: there may be a hundred MB."""
     messages = _encoded(after, found)
-    count = sum(len(one.memories) + len(one.links) for one in found.changes)
+    count = sum(len(change.memories) + len(change.links) for change in found.changes)
     if count > ROWS_BUILT_THERE:
         return _Told(found.revision, [], messages)
     return _Told(found.revision, list(messages), None)

@@ -51,20 +51,20 @@ def verify(
         "sound": not faults,
         "sha256": digest,
         "faults": faults,
-        "tables": {one.table: one.row_count for one in found.tables},
+        "tables": {table.table: table.row_count for table in found.tables},
     }
     if found.snapshot is not None:
-        one = found.snapshot
+        snapshot = found.snapshot
         report["snapshot"] = {
-            "id": one.id,
-            "collection": one.collection,
-            "collection_uid": one.collection_uid,
-            "revision": one.revision,
-            "active_count": one.active_count,
-            "total_count": one.total_count,
-            "format": one.format,
-            "model": one.model.name,
-            "purged_count": one.purged_count,
+            "id": snapshot.id,
+            "collection": snapshot.collection,
+            "collection_uid": snapshot.collection_uid,
+            "revision": snapshot.revision,
+            "active_count": snapshot.active_count,
+            "total_count": snapshot.total_count,
+            "format": snapshot.format,
+            "model": snapshot.model.name,
+            "purged_count": snapshot.purged_count,
         }
     _show(report, as_json)
     if faults:

@@ -61,13 +61,13 @@ def _copied(directory: DataDir, database: Database, url: str, *, into_directory:
             work.begin()
             # First: a daemon that serves the target lets nobody in who had no grant before.
             typer.echo(_identities(stored, book) if into_directory else _identities(book, stored))
-            for one in work.run(_telling()):
-                found.append(one)
-                typer.echo(_line(one), err=one.error is not None)
+            for copy in work.run(_telling()):
+                found.append(copy)
+                typer.echo(_line(copy), err=copy.error is not None)
     finally:
         stored.close()
-    failed = sum(one.error is not None for one in found)
-    rows = sum(one.digest.row_count for one in found if one.digest is not None)
+    failed = sum(copy.error is not None for copy in found)
+    rows = sum(copy.digest.row_count for copy in found if copy.digest is not None)
     typer.echo(f"{len(found) - failed} of {len(found)} collections, {rows} rows: equal.")
     return failed
 
@@ -98,14 +98,14 @@ def _telling() -> Callable[[str, int, int], None]:
     return tell
 
 
-def _line(one: Copied) -> str:
-    name = f"{one.name} (deleted)" if one.deleted else one.name
-    if one.digest is None:
-        return f"totonoe: {name}: not copied: {one.error}"
-    word = "was there already" if one.was_there else "copied"
+def _line(copy: Copied) -> str:
+    name = f"{copy.name} (deleted)" if copy.deleted else copy.name
+    if copy.digest is None:
+        return f"totonoe: {name}: not copied: {copy.error}"
+    word = "was there already" if copy.was_there else "copied"
     return (
-        f"{name}: {word}: {one.digest.memory_count} memories, {one.digest.row_count} rows, "
-        f"SHA-256 {one.digest.sha256[:16]} on both sides"
+        f"{name}: {word}: {copy.digest.memory_count} memories, {copy.digest.row_count} rows, "
+        f"SHA-256 {copy.digest.sha256[:16]} on both sides"
     )
 
 
@@ -115,7 +115,7 @@ def _opened(source: str, target: str) -> Iterator[tuple[DataDir, Database, str]]
     from totonoe_core.engine.factory import DataDir
     from totonoe_server.life.config import SettingsError, check_store
 
-    urls = [one for one in (source, target) if one.startswith(_SCHEMES)]
+    urls = [url for url in (source, target) if url.startswith(_SCHEMES)]
     if len(urls) != 1:
         raise SettingsError("FROM and TO: name one data directory and one postgresql:// address")
     try:

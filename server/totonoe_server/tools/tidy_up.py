@@ -120,11 +120,11 @@ def _show(report: Tidied, copy: Path | None) -> None:
 
     line(f"{report.source}: {report.path}, {report.read_count} memories")
     for kind in Kind:
-        for finding in (one for one in report.findings if one.kind is kind):
+        for finding in (candidate for candidate in report.findings if candidate.kind is kind):
             line(f"{kind}, {clean(finding.where)}: {_one_line(finding.text)}")
             line(f"    {clean(finding.other_where)}: {_one_line(finding.other_text)}")
     line(", ".join(f"{kind}: {report.count(kind)}" for kind in Kind))
-    for item in (one for one in report.skipped if one.reason.is_fault):
+    for item in (record for record in report.skipped if record.reason.is_fault):
         detail = f" ({item.detail})" if item.detail else ""
         line(f"not read, {clean(item.where)}: {item.reason}{detail}")
     if copy is not None:

@@ -105,7 +105,9 @@ def list_(data_dir: DataDir = None, store: Store = None, as_json: AsJson = False
         identities = book.read()
     now_us = _now_us()
     if as_json:
-        typer.echo(json.dumps({"identities": [_shown(one, now_us) for one in identities]}))
+        typer.echo(
+            json.dumps({"identities": [_shown(identity, now_us) for identity in identities]})
+        )
         return
     for identity in identities:
         shown = _shown(identity, now_us)
@@ -148,7 +150,7 @@ def rotate(
 
     with one_line_errors(), _book(data_dir, store) as book:
         identities = book.change(lambda old: entries.changed(old, name, turned))
-    _show_token(next(one for one in identities if one.name == name), token, as_json)
+    _show_token(next(held for held in identities if held.name == name), token, as_json)
 
 
 def revoke(name: Name, data_dir: DataDir = None, store: Store = None) -> None:
@@ -160,7 +162,9 @@ def revoke(name: Name, data_dir: DataDir = None, store: Store = None) -> None:
 
     with one_line_errors(), _book(data_dir, store) as book:
         book.change(
-            lambda old: entries.changed(old, name, lambda one: entries.revoked(one, _now_us()))
+            lambda old: entries.changed(
+                old, name, lambda identity: entries.revoked(identity, _now_us())
+            )
         )
     typer.echo(f"Revoked: {name}.")
 
@@ -205,7 +209,7 @@ def limit(
         pattern = checked_pattern(collections)
         book.change(
             lambda old: entries.changed(
-                old, name, lambda one: entries.limited(one, pattern, bounds)
+                old, name, lambda identity: entries.limited(identity, pattern, bounds)
             )
         )
     typer.echo(f"{'Limited' if bounds else 'Not limited any more'}: {name} on {pattern}.")
@@ -260,7 +264,7 @@ def _shown(identity: Identity, now_us: int) -> dict[str, Any]:
     elif identity.expires_us:
         word = "expired" if identity.expires_us <= now_us else "expires"
         state = f"{word} {_time(identity.expires_us)}"
-    valid = [one for one in identity.keys if not 0 < one.expires_us <= now_us]
+    valid = [key for key in identity.keys if not 0 < key.expires_us <= now_us]
     return {
         **{name: value[name] for name in ("name", "agent", "grants", "subject", "limits")},
         "state": state,

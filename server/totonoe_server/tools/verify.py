@@ -39,14 +39,14 @@ def run(data_dir: Path | None, as_json: bool) -> int:
         found = [*directory.inspect(), *_identities(directory.path)]
     finally:
         directory.release()
-    sound = not any(one.findings for one in found)
+    sound = not any(table.findings for table in found)
     if as_json:
-        files = [dataclasses.asdict(one) for one in found]
+        files = [dataclasses.asdict(table) for table in found]
         typer.echo(json.dumps({"sound": sound, "files": files}, ensure_ascii=False))
     else:
-        for one in found:
-            typer.echo(_line(one))
-            for finding in one.findings:
+        for table in found:
+            typer.echo(_line(table))
+            for finding in table.findings:
                 typer.echo(f"  {finding}")
     return SOUND if sound else FOUND
 
@@ -64,9 +64,9 @@ def _identities(data_dir: Path) -> list[Inspected]:
     return [Inspected(book.path.name, "", False, FORMAT, count, tuple(findings))]
 
 
-def _line(one: Inspected) -> str:
-    if one.left_by_crash:
-        return f"{one.path}: left by a crash, the next start removes it"
-    name = f" ({one.name}{', deleted' if one.deleted else ''})" if one.name else ""
-    verdict = f"{len(one.findings)} findings" if one.findings else "sound"
-    return f"{one.path}{name}: format {one.format}, {one.row_count} rows, {verdict}"
+def _line(table: Inspected) -> str:
+    if table.left_by_crash:
+        return f"{table.path}: left by a crash, the next start removes it"
+    name = f" ({table.name}{', deleted' if table.deleted else ''})" if table.name else ""
+    verdict = f"{len(table.findings)} findings" if table.findings else "sound"
+    return f"{table.path}{name}: format {table.format}, {table.row_count} rows, {verdict}"

@@ -256,9 +256,9 @@ def _hit_into_wire(message: memory_service_pb2.Hit, value: Hit, include_vector: 
     message.effective_confidence = value.effective_confidence
     message.relevance = value.relevance
     message.context = value.context
-    for one in value.also:
-        folded = message.also.add(judgement=_judgement_to_wire(one.judgement))
-        memory_into_wire(folded.memory, one.memory, include_vector)
+    for hit in value.also:
+        folded = message.also.add(judgement=_judgement_to_wire(hit.judgement))
+        memory_into_wire(folded.memory, hit.memory, include_vector)
     message.also_count = value.also_count
     message.updated_by.extend(map(_other_to_wire, value.updated_by))
     message.contradicted_by.extend(map(_other_to_wire, value.contradicted_by))

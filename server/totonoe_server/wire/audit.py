@@ -19,7 +19,8 @@ audit_to_wire = encoder(
     computed={
         "near_distance_below": lambda _: NEAR_DISTANCE_BELOW,
         "contradictions": lambda value: [
-            audit_pb2.ContradictingPair(id_a=one, id_b=other) for one, other in value.contradictions
+            audit_pb2.ContradictingPair(id_a=first, id_b=other)
+            for first, other in value.contradictions
         ],
     },
 )

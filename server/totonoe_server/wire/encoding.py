@@ -93,8 +93,8 @@ def _value_bytes(value: Any) -> bytes:
         case list():
             out: list[bytes] = []
             for item in value:
-                one = _value_bytes(item)
-                out += (b"\x0a", varint(len(one)), one)
+                encoded = _value_bytes(item)
+                out += (b"\x0a", varint(len(encoded)), encoded)
             data = b"".join(out)
             return b"\x32%b%b" % (varint(len(data)), data)
         case _:

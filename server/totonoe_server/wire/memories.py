@@ -364,11 +364,11 @@ def _comparisons_from_wire(value: types_pb2.Filter, at: str) -> tuple[Comparison
         raise over_limit(field, len(value.comparisons), limits.COMPARISONS_MAX)
     return tuple(
         Comparison(
-            tuple(one.path),
-            OPERATORS.from_wire(one.operator, f"{field}.operator"),
-            value_from_wire(one, "value", f"{field}.value"),
+            tuple(comparison.path),
+            OPERATORS.from_wire(comparison.operator, f"{field}.operator"),
+            value_from_wire(comparison, "value", f"{field}.value"),
         )
-        for one in value.comparisons
+        for comparison in value.comparisons
     )
 
 

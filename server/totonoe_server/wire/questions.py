@@ -25,7 +25,7 @@ resolved_to_wire = answer_or_preview(
     names={"duplicate": "guard.duplicate"},
     computed={
         "memory": lambda value: memory_to_wire(value.memory),
-        "lost": lambda value: [lost_to_wire(one) for one in value.lost],
+        "lost": lambda value: [lost_to_wire(detail) for detail in value.lost],
     },
 )
 review_from_wire = decoder(pb.ReviewRequest, Review)
@@ -55,5 +55,5 @@ question_to_wire = encoder(
 questions_to_wire = encoder(
     QuestionPage,
     pb.ListQuestionsResponse,
-    computed={"pending": lambda value: [memory_to_wire(one) for one in value.pending]},
+    computed={"pending": lambda value: [memory_to_wire(memory) for memory in value.pending]},
 )

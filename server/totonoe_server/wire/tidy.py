@@ -160,7 +160,7 @@ def applied_to_wire(applied: Applied, commands: Sequence[Command]) -> pb.ApplyTi
             merged_count += 1
             summary_count += _is_summary(command.update, result)
         outcomes.append(outcome)
-    outcomes.sort(key=lambda one: one.index)
+    outcomes.sort(key=lambda outcome: outcome.index)
     return pb.ApplyTidyPlanResponse(
         outcomes=outcomes,
         merged_count=merged_count,

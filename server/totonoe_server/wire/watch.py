@@ -32,15 +32,15 @@ def changes_to_wire(
     operation = operation_to_wire(change.operation)
     part = operations_pb2.Change(operation=operation)
     begun = nbytes = part.ByteSize()
-    for one in _pieces(change):
-        if nbytes > begun and nbytes + one.ByteSize() > bytes_goal:
+    for piece in _pieces(change):
+        if nbytes > begun and nbytes + piece.ByteSize() > bytes_goal:
             yield operations_pb2.WatchResponse(revision=after_revision, change=part)
             part, nbytes = operations_pb2.Change(operation=operation), begun
-        if isinstance(one, operations_pb2.MemoryChange):
-            part.memories.append(one)
+        if isinstance(piece, operations_pb2.MemoryChange):
+            part.memories.append(piece)
         else:
-            part.links.append(one)
-        nbytes += one.ByteSize()
+            part.links.append(piece)
+        nbytes += piece.ByteSize()
     yield operations_pb2.WatchResponse(revision=revision, change=part)
 
 

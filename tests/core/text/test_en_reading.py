@@ -381,16 +381,16 @@ def _cases(groups: dict[str, list[tuple[str, str]]]) -> list[object]:
 
 @pytest.mark.parametrize(("own", "other"), _cases(SAME))
 def test_reading_of_another_wording_is_a_duplicate(own: str, other: str) -> None:
-    for one, two in ((own, other), (other, own)):
-        judged = compare(one, two, COSINE, HAND).judgement
-        assert judged.verdict is Verdict.DUPLICATE, (read(one), read(two))
+    for text, two in ((own, other), (other, own)):
+        judged = compare(text, two, COSINE, HAND).judgement
+        assert judged.verdict is Verdict.DUPLICATE, (read(text), read(two))
 
 
 @pytest.mark.parametrize(("own", "other"), _cases(DIFFERENT))
 def test_reading_of_another_statement_is_no_duplicate(own: str, other: str) -> None:
-    for one, two in ((own, other), (other, own)):
-        judged = compare(one, two, 1.0, HAND).judgement
-        assert judged.verdict is not Verdict.DUPLICATE, (read(one), read(two))
+    for text, two in ((own, other), (other, own)):
+        judged = compare(text, two, 1.0, HAND).judgement
+        assert judged.verdict is not Verdict.DUPLICATE, (read(text), read(two))
 
 
 def _said(text: str) -> dict[str, tuple[str, str, bool]]:

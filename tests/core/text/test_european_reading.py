@@ -186,8 +186,8 @@ def test_compare_other_meaning_is_no_duplicate(
     language: str, own: str, other: str, why: str, read_as: Callable[[str], None]
 ) -> None:
     read_as(language)
-    for one, two in ((own, other), (other, own)):
-        found = verdict.compare(one, two, 0.99, SHIPPED[0].weights).judgement.verdict
+    for text, two in ((own, other), (other, own)):
+        found = verdict.compare(text, two, 0.99, SHIPPED[0].weights).judgement.verdict
         assert found is not Verdict.DUPLICATE, why
 
 

@@ -87,8 +87,8 @@ def test_what_the_closed_lists_ignore_is_a_duplicate(own: str, other: str) -> No
 def test_a_changed_particle_is_named_in_its_place() -> None:
     own = "凍結は12月18日から"
     judged = compare(own, "凍結は12月18日まで", 0.99, SHIPPED[0].weights).judgement
-    named = [one for one in judged.evidence if one.finding is Finding.FUNCTION_WORD]
-    assert [(one.own_text, one.other_text) for one in named] == [("から", "まで")]
+    named = [line for line in judged.evidence if line.finding is Finding.FUNCTION_WORD]
+    assert [(line.own_text, line.other_text) for line in named] == [("から", "まで")]
 
 
 @pytest.mark.parametrize(

@@ -53,8 +53,8 @@ OTHER = [
 
 def _said(text: str) -> list[tuple[str, str, str, bool, str, str]]:
     return sorted(
-        (one.key, one.role, one.head, one.negated, one.tense, one.modality)
-        for one in read(text).pieces
+        (piece.key, piece.role, piece.head, piece.negated, piece.tense, piece.modality)
+        for piece in read(text).pieces
     )
 
 

@@ -65,7 +65,7 @@ def test_two_texts_at_once_load_once() -> None:
         thread.start()
     for thread in threads:
         thread.join(wait_s())
-    (loader,) = (one for one in found if one is not None)
+    (loader,) = (thread for thread in found if thread is not None)
     loader.join(wait_s())
 
 

@@ -89,7 +89,7 @@ def listed(path: str, sizes: Mapping[str, int | None]) -> str:
         for depth in range(1, len(parts)):
             everything.setdefault("/".join(parts[:depth]), None)
     lines = [f"{size_text(DIRECTORY_BYTES)}\t{path}"]
-    for name in sorted(everything, key=lambda one: one.split("/")):
+    for name in sorted(everything, key=lambda path: path.split("/")):
         parts, size = name.split("/"), everything[name]
         if len(parts) > _LEVELS or any(part.startswith(".") for part in parts):
             continue

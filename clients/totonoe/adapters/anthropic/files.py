@@ -95,8 +95,8 @@ class Files:
         if entry is None and not below:
             raise ToolError(f"The path {path} does not exist. Please provide a valid path.")
         sizes = {
-            one.path[len(where) + 1 :]: None if one.text is None else len(one.text.encode())
-            for one in below
+            child.path[len(where) + 1 :]: None if child.text is None else len(child.text.encode())
+            for child in below
         }
         return editing.listed(path, sizes)
 
@@ -167,7 +167,7 @@ class Files:
         if not going:
             raise ToolError(f"The path {old_path} does not exist")
         _check_directory(file)
-        target = {one.id: new + one.path[len(old) :] for one in going}
+        target = {moved.id: new + moved.path[len(old) :] for moved in going}
         for moved in target.values():
             paths.resolved(moved)
         yield from self._move(target, f"renamed {old} to {new}", new_path)
@@ -219,7 +219,9 @@ class Files:
         token = ""
         while True:
             page: Page = yield self._page(token)
-            found += [one for one in _entries(page.memories) if paths.is_below(one.path, directory)]
+            found += [
+                entry for entry in _entries(page.memories) if paths.is_below(entry.path, directory)
+            ]
             if len(found) > ENTRIES_MAX:
                 if some:
                     return found

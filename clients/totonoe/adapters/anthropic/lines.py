@@ -54,4 +54,6 @@ def statements(text: str) -> tuple[Statement, ...]:
             break
     folded = (Statement(line, " ".join(" ".join(parts).split())) for line, parts in found)
     # A rule, or a row of signs, says nothing.
-    return tuple(one for one in folded if any(map(str.isalnum, one.text)))[:STATEMENTS_MAX]
+    return tuple(statement for statement in folded if any(map(str.isalnum, statement.text)))[
+        :STATEMENTS_MAX
+    ]

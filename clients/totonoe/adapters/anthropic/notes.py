@@ -81,17 +81,25 @@ class Notes:
             wanted.setdefault(statement.key, statement)
         held = _held(links)
         yield from self._let_go(file_id, held, wanted.keys())
-        held = {one: keys & wanted.keys() for one, keys in held.items() if keys & wanted.keys()}
+        held = {
+            memory_id: keys & wanted.keys()
+            for memory_id, keys in held.items()
+            if keys & wanted.keys()
+        }
         known = set[str]().union(*held.values())
         new = [statement for key, statement in wanted.items() if key not in known]
         results = yield from self._save(new)
-        failed = [one.error for one in results if one.error is not None]
+        failed = [result.error for result in results if result.error is not None]
         answered = [
             (statement, result.remembered)
             for statement, result in zip(new, results, strict=True)
             if result.remembered is not None
         ]
-        saved = [(one, said) for one, said in answered if said.saved or said.duplicate is not None]
+        saved = [
+            (statement, said)
+            for statement, said in answered
+            if said.saved or said.duplicate is not None
+        ]
         failed += yield from self._link(file_id, held, saved)
         found = _repeated(now, before) + _forgotten(answered)
         found += yield from self._findings(file_id, wanted, held, saved)
@@ -101,29 +109,29 @@ class Notes:
 
     def only_of(self, file_ids: Iterable[str], links: Iterable[Sequence[Link]]) -> Steps[list[str]]:
         """Return the statements that were saved by files, and that no other file says."""
-        ids = list(dict.fromkeys(one for held in links for one in _held(held)))
+        ids = list(dict.fromkeys(memory_id for held in links for memory_id in _held(held)))
         own = set(file_ids)
         memories = yield from self._memories(ids)
         return [memory.id for memory in memories if _is_left(memory, own)]
 
     def _let_go(self, file_id: str, held: Keys, wanted: Iterable[str]) -> Steps[None]:
         """Forget or unlink the memories of statements that a file no longer has."""
-        gone = [one for one, keys in held.items() if not keys & set(wanted)]
+        gone = [memory_id for memory_id, keys in held.items() if not keys & set(wanted)]
         memories = yield from self._memories(gone)
         left = [memory.id for memory in memories if _is_left(memory, {file_id})]
         if left:
             # NotFound: somebody else forgot it just now.
             with suppress(NotFound):
                 yield self._call("forget", left, reason="gone from its file")
-        for one in gone:
-            if one not in left:
+        for memory_id in gone:
+            if memory_id not in left:
                 with suppress(NotFound):
-                    yield self._call("unlink", file_id, one, "related")
+                    yield self._call("unlink", file_id, memory_id, "related")
 
     def _save(self, new: Sequence[Statement]) -> Steps[list[ItemResult]]:
         if not new:
             return []
-        drafts = [Draft(one.text, tags=[TAG], private=self._private) for one in new]
+        drafts = [Draft(statement.text, tags=[TAG], private=self._private) for statement in new]
         found: list[ItemResult] = yield self._call("remember_many", drafts)
         return found
 
@@ -177,7 +185,9 @@ class Notes:
     ) -> Steps[dict[str, dict[str, list[int]]]]:
         """Return where memories are said: by id the lines by path, the path empty for this file."""
         places: dict[str, dict[str, list[int]]] = {
-            one: {"": sorted(wanted[key].line for key in held[one])} for one in ids if one in held
+            memory_id: {"": sorted(wanted[key].line for key in held[memory_id])}
+            for memory_id in ids
+            if memory_id in held
         }
         memories = yield from self._memories(ids)
         keys: dict[str, list[tuple[str, set[str]]]] = defaultdict(list)
@@ -189,7 +199,11 @@ class Notes:
         for file in files:
             path = file.external_id.removeprefix(paths.PREFIX)
             for memory_id, said in keys[file.id]:
-                lines = [one.line for one in statements(file.content) if one.key in said]
+                lines = [
+                    statement.line
+                    for statement in statements(file.content)
+                    if statement.key in said
+                ]
                 if lines:
                     places.setdefault(memory_id, {})[path] = lines
         return places
@@ -220,13 +234,13 @@ def _is_left(memory: Memory, files: set[str]) -> bool:
 
 def _repeated(now: Sequence[Statement], before: str) -> list[tuple[int, str]]:
     """Return the last lines that say word for word what an earlier line of the file says."""
-    counted = Counter(one.key for one in statements(before))
+    counted = Counter(statement.key for statement in statements(before))
     first: dict[str, int] = {}
     last: dict[str, int] = {}
-    for one in now:
-        first.setdefault(one.key, one.line)
-        last[one.key] = one.line
-    counts = Counter(one.key for one in now)
+    for statement in now:
+        first.setdefault(statement.key, statement.line)
+        last[statement.key] = statement.line
+    counts = Counter(statement.key for statement in now)
     return [
         (last[key], f"line {last[key]} says the same as line {first[key]}")
         for key, count in counts.items()
@@ -237,8 +251,11 @@ def _repeated(now: Sequence[Statement], before: str) -> list[tuple[int, str]]:
 def _forgotten(answered: Iterable[tuple[Statement, Remembered]]) -> list[tuple[int, str]]:
     """Return the lines that a collection refuses because they were forgotten."""
     return [
-        (one.line, f"line {one.line} is not saved as a memory: it was forgotten {match.age}")
-        for one, said in answered
+        (
+            statement.line,
+            f"line {statement.line} is not saved as a memory: it was forgotten {match.age}",
+        )
+        for statement, said in answered
         if not said.saved and said.duplicate is None and (match := said.forgotten) is not None
     ]
 
@@ -259,9 +276,9 @@ def _said(remembered: Remembered) -> _Said | None:
 
 def _difference(judgement: Judgement) -> str:
     """Return the first difference: ": 5433 -> 5434"."""
-    for one in judgement.evidence:
-        if one.own_text and one.other_text:
-            return f": {one.other_text} -> {one.own_text}"
+    for line in judgement.evidence:
+        if line.own_text and line.other_text:
+            return f": {line.other_text} -> {line.own_text}"
     return ""
 
 

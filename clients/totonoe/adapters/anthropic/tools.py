@@ -42,7 +42,7 @@ def _fits(value: object, allowed: str) -> bool:
         return isinstance(value, str)
     if allowed == "a whole number":
         return type(value) is int
-    return value is None or (isinstance(value, list) and all(type(one) is int for one in value))
+    return value is None or (isinstance(value, list) and all(type(item) is int for item in value))
 
 
 def _steps(files: Files, command: object) -> Steps[str]:

@@ -81,7 +81,7 @@ def _each(session: Session, addresses: Sequence[str], limit_s: float) -> None:
             found[address] = False
             words.append("does not serve")
     serves = all(found.values())
-    each = [{"address": address, "serving": one} for address, one in found.items()]
+    each = [{"address": address, "serving": serving} for address, serving in found.items()]
 
     def told() -> None:
         for address, word in zip(found, words, strict=True):

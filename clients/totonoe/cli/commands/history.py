@@ -118,13 +118,13 @@ def undo(
                 print_json({"error": error_json(error), "conflicts": plain(conflicts)})
             else:
                 # The error itself names the first of them, in one long line.
-                idle = {one.kind for one in conflicts} <= show.IDLE
+                idle = {conflict.kind for conflict in conflicts} <= show.IDLE
                 why = "undone already" if idle else "not undone, since something changed"
                 typer.echo(f"Error: {why} (UNDO_CONFLICT)", err=True)
                 show.conflicts(conflicts, partial, sys.stderr)
             raise typer.Exit(ExitCode.FAILED) from None
     session.show(plain(answer), lambda: show.undone(answer, partial))
     if answer.conflicts:
-        repeats = all(one.kind is UndoConflictKind.DUPLICATE for one in answer.conflicts)
+        repeats = all(conflict.kind is UndoConflictKind.DUPLICATE for conflict in answer.conflicts)
         refused = repeats and not answer.undone
         raise typer.Exit(ExitCode.REPEATED if refused else ExitCode.FAILED)

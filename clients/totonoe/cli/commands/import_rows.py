@@ -159,7 +159,7 @@ _ROLES: Mapping[Any, SourceWord] = {
 def _speaker(record: Mapping[str, Any]) -> SourceWord | None:
     """Return where a line of a chat comes from, by its `role` or `speaker`."""
     words = (record.get(name) for name in ("role", "speaker"))
-    return next((_ROLES[one] for one in words if isinstance(one, str) and one in _ROLES), None)
+    return next((_ROLES[word] for word in words if isinstance(word, str) and word in _ROLES), None)
 
 
 # -- forms

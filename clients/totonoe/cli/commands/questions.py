@@ -59,7 +59,7 @@ def review(
     `totonoe questions` lists them, `totonoe undo` takes the answer back. Exit code 3 if a live
     memory already says the same.
     """
-    allowed = [one for one in ReviewAnswer if one is not ReviewAnswer.UNKNOWN]
+    allowed = [choice for choice in ReviewAnswer if choice is not ReviewAnswer.UNKNOWN]
     if answer not in allowed:
         raise ValueError(f"ANSWER: got {answer!r}, allowed: {', '.join(allowed)}")
     said = ReviewAnswer(answer)

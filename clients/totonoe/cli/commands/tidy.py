@@ -117,7 +117,7 @@ def _apply(session: Session, text: str, only: list[int], reason: str, operation_
     with session.client() as client:
         answer = client.apply_tidy_plan(text, only=only, reason=reason, operation_id=operation_id)
     session.show(plain(answer), lambda: show.applied(answer))
-    if any(one.fate is TidyFate.REFUSED for one in answer.outcomes):
+    if any(outcome.fate is TidyFate.REFUSED for outcome in answer.outcomes):
         raise typer.Exit(ExitCode.REPEATED)
 
 

@@ -42,11 +42,12 @@ def why_not(answer: WhyNot) -> None:
     lines(*_outcome(answer).splitlines())
     if answer.outcome is WhyNotOutcome.NOT_THERE:
         return
-    for one in answer.unmet:
-        line(f"- {one.name}: asked for {one.asked or 'nothing'}, it has {one.held or 'nothing'}")
-        if one.name == "statuses" and answer.superseded_by:
+    for condition in answer.unmet:
+        asked, held = condition.asked or "nothing", condition.held or "nothing"
+        line(f"- {condition.name}: asked for {asked}, it has {held}")
+        if condition.name == "statuses" and answer.superseded_by:
             line(f"  In its place: {answer.superseded_by}")
-        if one.name == "min_confidence" and answer.effective_confidence < answer.confidence:
+        if condition.name == "min_confidence" and answer.effective_confidence < answer.confidence:
             line(f"  It was given {answer.confidence:.2f}; the rest faded since its last recall.")
     if answer.degraded_because:
         line(f"Note: {answer.degraded_because}")
@@ -94,7 +95,7 @@ def _outcome(answer: WhyNot) -> str:
             would = (
                 f"it would come at place {answer.place}" if answer.place else "it would not come"
             )
-            by_status = [one.name for one in answer.unmet] == ["statuses"]
+            by_status = [condition.name for condition in answer.unmet] == ["statuses"]
             return f"{'Its status' if by_status else 'The filter'} leaves it out; else {would}."
         case WhyNotOutcome.NO_MATCH:
             return "Nothing of the query is in it."
@@ -172,9 +173,9 @@ def audit(answer: Audit, now: datetime | None = None) -> None:
     if answer.contradictions:
         line()
         line("Open contradictions:")
-        for one, other in answer.contradictions:
-            line(f"- {one} {other}")
-            _texts(answer, one, other)
+        for first, other in answer.contradictions:
+            line(f"- {first} {other}")
+            _texts(answer, first, other)
     if answer.agents:
         line()
         line(f"Operations{_since(answer.operations_from_time, now)}:")
@@ -182,16 +183,16 @@ def audit(answer: Audit, now: datetime | None = None) -> None:
             ("agent", "operations", "of these"),
             [
                 (
-                    one.agent_id or "(nobody)",
-                    str(one.operation_count),
+                    agent.agent_id or "(nobody)",
+                    str(agent.operation_count),
                     ", ".join(
                         f"{kind} {count}"
                         for kind, count in sorted(
-                            one.kind_counts.items(), key=lambda item: (-item[1], item[0])
+                            agent.kind_counts.items(), key=lambda item: (-item[1], item[0])
                         )
                     ),
                 )
-                for one in answer.agents
+                for agent in answer.agents
             ],
             wide="of these",
         )

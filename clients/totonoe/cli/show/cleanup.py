@@ -33,8 +33,8 @@ def session_ended(answer: SessionEnded) -> None:
     for group in answer.groups:
         category = f" [{group.category}]" if group.category else ""
         line(f"{group.kept_id}{category} stays: {snippet(group.snippet)}")
-        for one in group.superseded:
-            line(f"- {one.memory_id} ({one.similarity:.2f}): {snippet(one.snippet)}")
+        for memory in group.superseded:
+            line(f"- {memory.memory_id} ({memory.similarity:.2f}): {snippet(memory.snippet)}")
     if answer.left_out_count or answer.unread_pair_count:
         line(
             f"Not looked at: {counted(answer.left_out_count, 'older memory', 'older memories')}, "
@@ -50,8 +50,8 @@ def cleaned_up(answer: CleanedUp) -> None:
     if not answer.duplicates:
         line("No exact duplicates.")
         return
-    for one in answer.duplicates:
-        line(f"- {one.memory_id} repeats {one.kept_id}: {snippet(one.snippet)}")
+    for memory in answer.duplicates:
+        line(f"- {memory.memory_id} repeats {memory.kept_id}: {snippet(memory.snippet)}")
     count = counted(len(answer.duplicates), "duplicate")
     line(f"{'Superseded' if answer.applied else 'Found'} {count}.")
     if answer.more_count:
@@ -74,11 +74,11 @@ def decayed(answer: Decayed) -> None:
     _report(answer.report)
     if answer.blast is None:
         return
-    for one in answer.closed:
-        recalled = "never" if one.last_access_time is None else age(one.last_access_time)
+    for memory in answer.closed:
+        recalled = "never" if memory.last_access_time is None else age(memory.last_access_time)
         line(
-            f"- {one.memory_id} {one.confidence:.2f} -> {one.effective_confidence:.2f}, "
-            f"recalled {recalled}: {snippet(one.snippet)}"
+            f"- {memory.memory_id} {memory.confidence:.2f} -> {memory.effective_confidence:.2f}, "
+            f"recalled {recalled}: {snippet(memory.snippet)}"
         )
     verb = "Would close" if answer.dry_run else "Closed"
     line(f"{verb} {counted(len(answer.closed), 'memory', 'memories')}.")
@@ -101,7 +101,7 @@ def _report(report: DecayReport) -> None:
     for at, count in enumerate(report.band_counts):
         bar = "#" * round(_BAR_CHARS * count / most) if most else ""
         line(f"  {at / 10:.1f} {count:>8} {bar}".rstrip())
-    days = ", ".join(f"{one.count} after {one.days} days" for one in report.survival)
+    days = ", ".join(f"{survival.count} after {survival.days} days" for survival in report.survival)
     line(f"With {report.threshold:g} or more if nothing were recalled: {days}.")
 
 

@@ -91,19 +91,19 @@ def _setting(value: object) -> str:
 def calibrated(answer: Calibrated, dry_run: bool) -> None:
     """Print the curve, the figures by class, and the chosen threshold."""
     curve = [
-        (f"{one.at_least:.3f}", f"{one.false_merge_rate:.2%}", f"{one.duplicate_recall:.1%}")
-        for one in answer.curve
+        (f"{point.at_least:.3f}", f"{point.false_merge_rate:.2%}", f"{point.duplicate_recall:.1%}")
+        for point in answer.curve
     ]
     table(("from probability", "false merges", "duplicates found"), curve)
     line()
     rows = [
         (
-            one.name,
-            one.language,
-            f"{one.found_count} of {one.same_count}",
-            f"{one.merged_count} of {one.different_count}",
+            figures.name,
+            figures.language,
+            f"{figures.found_count} of {figures.same_count}",
+            f"{figures.merged_count} of {figures.different_count}",
         )
-        for one in answer.classes
+        for figures in answer.classes
     ]
     table(("class", "language", "duplicates found", "false merges"), rows)
     line()
@@ -135,8 +135,8 @@ def stats(answer: Stats, now: datetime | None = None) -> None:
         f"{answer.collection_count} collections, {opened.count} open with "
         f"{opened.memory_bytes / 2**20:.0f} MiB, {opened.idle_closed_count} closed as idle"
     )
-    for one in answer.expiries:
-        line(f"{one.what.replace('_', ' ')}: {ending(one.time, now)}")
+    for expiry in answer.expiries:
+        line(f"{expiry.what.replace('_', ' ')}: {ending(expiry.time, now)}")
     if answer.snapshots.running is not None:
         line(running(answer.snapshots.running))
     line()

@@ -78,32 +78,32 @@ def pairs(done: Consolidated) -> None:
     more = f", of {done.pair_count} that are near" if done.pair_count > len(kept) else ""
     line()
     line(f"Found {counted(len(kept), 'near-duplicate pair')}{more}:")
-    for one in kept:
-        pair(one)
+    for candidate in kept:
+        pair(candidate)
     if done.advice:
         lines("", *done.advice.splitlines())
 
 
-def pair(one: MergeCandidate) -> None:
+def pair(candidate: MergeCandidate) -> None:
     """Print two memories, the verdict of the later one, and the one to keep."""
     line(
-        f"- {one.memory_a_id} <-> {one.memory_b_id} "
-        f"(similarity: {shown_similarity(one.similarity)})"
+        f"- {candidate.memory_a_id} <-> {candidate.memory_b_id} "
+        f"(similarity: {shown_similarity(candidate.similarity)})"
     )
-    line(f"  A: {one.snippet_a}")
-    line(f"  B: {one.snippet_b}")
-    judgement(one.judgement, indent="  ")
-    why = _WHY.get(one.keep_because, "")
-    line(f"  Keep: {one.keep_id}{f' ({why})' if why else ''}")
+    line(f"  A: {candidate.snippet_a}")
+    line(f"  B: {candidate.snippet_b}")
+    judgement(candidate.judgement, indent="  ")
+    why = _WHY.get(candidate.keep_because, "")
+    line(f"  Keep: {candidate.keep_id}{f' ({why})' if why else ''}")
 
 
 def asked(a: Memory, b: Memory, found: Judgement | None) -> None:
     """Print both texts with what differs in them marked, then the judgement of the later one."""
     evidence = () if found is None else found.evidence
-    differing = [one for one in evidence if one.finding not in _UNMARKED]
+    differing = [difference for difference in evidence if difference.finding not in _UNMARKED]
     for name, memory, spans in (
-        ("A", a, [one.other for one in differing]),
-        ("B", b, [one.own for one in differing]),
+        ("A", a, [difference.other for difference in differing]),
+        ("B", b, [difference.own for difference in differing]),
     ):
         line(f"{name}: {memory.id}, {age(memory.created_time)}")
         screen = console()
@@ -138,7 +138,7 @@ def _merged(spans: Iterable[tuple[int, int] | None], text: str) -> Iterator[tupl
     """Yield stretches in order that touch no other one; none that is the whole text."""
     whole = text.strip(_ENDS)
     kept: list[tuple[int, int]] = []
-    for start, end in sorted(one for one in spans if one is not None):
+    for start, end in sorted(span for span in spans if span is not None):
         end = min(end, len(text))
         if start >= end or text[start:end].strip(_ENDS) == whole:
             continue

@@ -27,13 +27,13 @@ def neighbors(answer: Neighborhood) -> None:
     """Print neighbours, highest activation first."""
     rows = [
         (
-            f"{one.activation:.2f}",
-            str(one.depth),
-            f"{one.via.type} of {one.via_id}",
-            one.memory.id,
-            one.memory.content,
+            f"{neighbor.activation:.2f}",
+            str(neighbor.depth),
+            f"{neighbor.via.type} of {neighbor.via_id}",
+            neighbor.memory.id,
+            neighbor.memory.content,
         )
-        for one in answer.neighbors
+        for neighbor in answer.neighbors
     ]
     if rows:
         table(("activation", "depth", "as", "id", "memory"), rows, wide="memory")
@@ -77,8 +77,14 @@ def _span(episode: Episode) -> str:
 def episodes(page: EpisodePage) -> None:
     """Print a page of episodes, and how to get the next one."""
     rows = [
-        (one.id, _span(one), str(len(one.memory_ids)), str(one.importance), one.summary)
-        for one in page.episodes
+        (
+            episode.id,
+            _span(episode),
+            str(len(episode.memory_ids)),
+            str(episode.importance),
+            episode.summary,
+        )
+        for episode in page.episodes
     ]
     if rows:
         table(("id", "from, to", "memories", "importance", "summary"), rows, wide="summary")
@@ -95,15 +101,15 @@ def episode_made(answer: EpisodeMade) -> None:
 
 def episode(answer: EpisodeRead) -> None:
     """Print an episode with its memories, or their ids."""
-    one = answer.episode
-    private = ", private" if one.private else ""
-    line(f"{one.id} ({_span(one)}, importance {one.importance}{private})")
-    line(one.summary)
+    episode = answer.episode
+    private = ", private" if episode.private else ""
+    line(f"{episode.id} ({_span(episode)}, importance {episode.importance}{private})")
+    line(episode.summary)
     if answer.memories:
         for memory in answer.memories:
             line(f"- [{age(memory.created_time)}] {snippet(memory.content)} (id: {memory.id})")
     else:
-        for memory_id in one.memory_ids:
+        for memory_id in episode.memory_ids:
             line(f"- {memory_id}")
     if answer.note:
         line(f"Note: {answer.note}")

@@ -52,9 +52,9 @@ def _touched(operation: Operation) -> str:
 def operations(page: OperationPage) -> None:
     """Print a page of operations, and how to get the next one."""
     rows = []
-    for one in page.operations:
-        who = (str(one.revision), _when(one.time), one.agent_id, one.kind)
-        rows.append((*who, _touched(one), _marks(one), one.reason))
+    for operation in page.operations:
+        who = (str(operation.revision), _when(operation.time), operation.agent_id, operation.kind)
+        rows.append((*who, _touched(operation), _marks(operation), operation.reason))
     columns = ("revision", "age", "agent", "operation", "on", "", "reason")
     if rows:
         table(columns, rows, wide="reason")
@@ -71,7 +71,7 @@ def history(page: HistoryPage, show_all: bool) -> None:
 
     Versions in a row that only got automatic links are one line, unless `show_all`.
     """
-    for only_linked, run in groupby(page.versions, lambda one: one.only_linked):
+    for only_linked, run in groupby(page.versions, lambda version: version.only_linked):
         versions = list(run)
         if only_linked and len(versions) > 1 and not show_all:
             _linked(versions)
@@ -94,9 +94,15 @@ def _linked(versions: Sequence[Version]) -> None:
 
 
 def _version(version: Version) -> None:
-    one = version.operation
-    said = [f"revision {one.revision}", one.kind, _when(one.time), one.agent_id, _marks(one)]
-    line(", ".join(filter(None, said)) + (f': "{one.reason}"' if one.reason else ""))
+    operation = version.operation
+    said = [
+        f"revision {operation.revision}",
+        operation.kind,
+        _when(operation.time),
+        operation.agent_id,
+        _marks(operation),
+    ]
+    line(", ".join(filter(None, said)) + (f': "{operation.reason}"' if operation.reason else ""))
     if version.memory is not None:
         values = plain(version.memory)
         for name in version.changed or ("content",):
@@ -112,14 +118,14 @@ def _version(version: Version) -> None:
 
 def undone(answer: Undone, partial: bool) -> None:
     """Print the restored rows, or those that would be restored, and the conflicts."""
-    one = answer.operation
-    if answer.collection is not None and not one.revision:
+    operation = answer.operation
+    if answer.collection is not None and not operation.revision:
         # Its deletion is no operation of its own; it can be deleted again.
         line(f"Undone: the deletion of collection {answer.collection.name}.")
         replay(answer.replayed)
         return
-    by = f" by {one.agent_id}" if one.agent_id else ""
-    what = f"revision {one.revision} ({one.kind}{by})"
+    by = f" by {operation.agent_id}" if operation.agent_id else ""
+    what = f"revision {operation.revision} ({operation.kind}{by})"
     if answer.dry_run:
         line(f"Would undo {what}:")
     elif answer.undone:
@@ -154,9 +160,9 @@ def conflicts(items: Sequence[UndoConflict], partial: bool, stream: TextIO) -> N
     """Print the conflicts of an undo, and the next steps besides the one that was tried."""
     if not items:
         return
-    kinds = {one.kind for one in items}
+    kinds = {conflict.kind for conflict in items}
     heading = "Nothing to take back:" if kinds <= IDLE else "In the way:"
-    lines = [heading, *(f"- {_conflict(one)}" for one in items)]
+    lines = [heading, *(f"- {_conflict(conflict)}" for conflict in items)]
     later = _undos(items, *_LATER)
     if later:
         lines.append(f"Undo what came later first: {later}")
@@ -172,7 +178,7 @@ def conflicts(items: Sequence[UndoConflict], partial: bool, stream: TextIO) -> N
 
 def _undos(items: Sequence[UndoConflict], *kinds: UndoConflictKind) -> str:
     """Return the undos of the revisions that conflicts of some kinds name, newest first."""
-    found = {one.revision for one in items if one.kind in kinds} - {0}
+    found = {conflict.revision for conflict in items if conflict.kind in kinds} - {0}
     return ", then ".join(step("undo", revision) for revision in sorted(found, reverse=True))
 
 

@@ -67,18 +67,18 @@ def report(told: Report) -> None:
 
 
 def _contradictions(told: Report) -> None:
-    for one in told.contradictions:
-        line(f"contradiction, {one.where}: {snippet(one.text)}")
-        line(f"    {one.other_id}: {snippet(one.other_text)}")
+    for contradiction in told.contradictions:
+        line(f"contradiction, {contradiction.where}: {snippet(contradiction.text)}")
+        line(f"    {contradiction.other_id}: {snippet(contradiction.other_text)}")
     more = told.contradiction_count - len(told.contradictions)
     if more > 0:
         line(f"and {more} more contradictions")
 
 
 def _skipped(told: Report) -> None:
-    faults = [one for one in told.skipped if one.reason.is_fault]
-    for one in faults[:_SKIPPED_LINES_MAX]:
-        detail = f" ({one.detail})" if one.detail else ""
-        line(f"skipped, {one.where}: {one.reason}{detail}")
+    faults = [record for record in told.skipped if record.reason.is_fault]
+    for record in faults[:_SKIPPED_LINES_MAX]:
+        detail = f" ({record.detail})" if record.detail else ""
+        line(f"skipped, {record.where}: {record.reason}{detail}")
     if told.fault_count > _SKIPPED_LINES_MAX:
         line(f"and {told.fault_count - _SKIPPED_LINES_MAX} more (--json lists the first 100)")

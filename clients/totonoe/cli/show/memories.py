@@ -200,14 +200,20 @@ def recalled(answer: Recalled) -> None:
         memory, relevance = hit.memory, shown_similarity(hit.relevance)
         rows.append((str(place), relevance, age(memory.created_time), memory.id, keyed(memory)))
         rows += [
-            ("", "", age(one.memory.created_time), one.memory.id, f"also: {keyed(one.memory)}")
-            for one in hit.also
+            (
+                "",
+                "",
+                age(folded.memory.created_time),
+                folded.memory.id,
+                f"also: {keyed(folded.memory)}",
+            )
+            for folded in hit.also
         ]
         if hit.also_count > len(hit.also):
             rows.append(("", "", "", "", f"and {hit.also_count - len(hit.also)} more like it"))
         rows += [
-            ("", "", one.age, one.memory_id, f"{how}: {one.snippet}")
-            for how, one in against(hit.updated_by, hit.contradicted_by, hit.outdated)
+            ("", "", other.age, other.memory_id, f"{how}: {other.snippet}")
+            for how, other in against(hit.updated_by, hit.contradicted_by, hit.outdated)
         ]
     table(("#", "relevance", "age", "id", "memory"), rows, wide="memory")
 
@@ -295,10 +301,16 @@ def at_stake(memories: Sequence[Memory]) -> None:
 
 def holding(answer: Purged) -> None:
     """Print the snapshots that contain purged memories."""
-    for one in answer.snapshots:
-        what = "deleted" if one.deleted else "rewritten" if one.rewritten else "still holds them"
-        line(f"Snapshot {one.snapshot.id}, {one.memory_count} of these: {what}")
-    if any(not (one.deleted or one.rewritten) for one in answer.snapshots):
+    for snapshot in answer.snapshots:
+        what = (
+            "deleted"
+            if snapshot.deleted
+            else "rewritten"
+            if snapshot.rewritten
+            else "still holds them"
+        )
+        line(f"Snapshot {snapshot.snapshot.id}, {snapshot.memory_count} of these: {what}")
+    if any(not (snapshot.deleted or snapshot.rewritten) for snapshot in answer.snapshots):
         line(f"Purge there too with: {again(snapshots='rewrite')}")
 
 
@@ -309,7 +321,10 @@ def namespaces(page: NamespacePage) -> None:
         return
     table(
         ("namespace", "memories"),
-        [(shown_names(one.names), str(one.memory_count)) for one in page.namespaces],
+        [
+            (shown_names(namespace.names), str(namespace.memory_count))
+            for namespace in page.namespaces
+        ],
     )
     line(f"{len(page.namespaces)} of {page.total_count}")
 

@@ -43,23 +43,25 @@ def judgement(
         return
     line(f"{indent}{title}: {found.verdict} ({found.same_probability:.2f} same)")
     shown: dict[str, str] = {}
-    for one in found.evidence:
-        shown.setdefault(evidence(one, only), weight(one))
+    for item in found.evidence:
+        shown.setdefault(evidence(item, only), weight(item))
     for words, moved in shown.items():
         line(f"{indent}- {words}{moved}")
 
 
-def weight(one: Evidence) -> str:
+def weight(line: Evidence) -> str:
     """Return how far a finding moves the probability: " (-0.99)"; empty: it is not known."""
-    return "" if one.weight is None else f" ({one.weight:+.2f})"
+    return "" if line.weight is None else f" ({line.weight:+.2f})"
 
 
 def not_read(layers: Sequence[LayerReport]) -> None:
     """Print the layers that could not read all near memories."""
-    for one in layers:
-        if one.unread_count:
-            count = f"{one.unread_count} near {'memory' if one.unread_count == 1 else 'memories'}"
-            line(f"Layer {one.layer}: {count} too long to be compared to the end.")
+    for report in layers:
+        if report.unread_count:
+            count = (
+                f"{report.unread_count} near {'memory' if report.unread_count == 1 else 'memories'}"
+            )
+            line(f"Layer {report.layer}: {count} too long to be compared to the end.")
 
 
 def replay(replayed: bool) -> None:

@@ -21,7 +21,7 @@ from totonoe.words.text import age, shown_similarity, sourced
 if TYPE_CHECKING:
     from totonoe.questions.models import Question, QuestionPage, Resolved, Reviewed
 
-ANSWERS = "|".join(one for one in Answer if one is not Answer.UNKNOWN)
+ANSWERS = "|".join(choice for choice in Answer if choice is not Answer.UNKNOWN)
 """The words that answer a question, as every client takes and prints them."""
 
 
@@ -34,8 +34,8 @@ def questions(answer: QuestionPage) -> None:
         _pending(answer)
     if not answer.questions:
         return
-    for one in answer.questions:
-        question(one)
+    for item in answer.questions:
+        question(item)
     first = answer.questions[0]
     if first.kind is QuestionKind.REPLACES:
         answer_replaces(first.b.id, first.a.id)
@@ -78,22 +78,22 @@ def reviewed(answer: Reviewed, said: ReviewAnswer) -> None:
     line(f"Take it back with: {step('undo', answer.revision)}")
 
 
-def question(one: Question) -> None:
+def question(question: Question) -> None:
     """Print what is asked, both texts, and the evidence."""
-    if one.kind is QuestionKind.REPLACES:
+    if question.kind is QuestionKind.REPLACES:
         line("- Does the second replace the first?")
     else:
-        line(f"- Probably the same ({shown_similarity(one.same_probability)}):")
-    for memory in (one.a, one.b):
+        line(f"- Probably the same ({shown_similarity(question.same_probability)}):")
+    for memory in (question.a, question.b):
         text = sourced(memory, memory.content)
         line(f"  [{age(memory.created_time)}] {text} (id: {memory.id})")
     only = ("only in the second", "only in the first")
     asked, read = (
         shown_similarity(probability)
-        for probability in (one.same_probability, one.judgement.same_probability)
+        for probability in (question.same_probability, question.judgement.same_probability)
     )
-    apart = one.kind is QuestionKind.SAME and asked != read
-    judgement(one.judgement, "  ", only, "By the words alone" if apart else "Verdict")
+    apart = question.kind is QuestionKind.SAME and asked != read
+    judgement(question.judgement, "  ", only, "By the words alone" if apart else "Verdict")
 
 
 def resolved(answer: Resolved, said: Answer) -> None:

@@ -16,31 +16,35 @@ if TYPE_CHECKING:
 _MB = 1e6
 
 
-def snapshot(one: Snapshot) -> None:
+def snapshot(found: Snapshot) -> None:
     """Print one snapshot on two lines."""
-    name = f" {one.name}" if one.name else ""
-    when = one.created_time.astimezone().isoformat(timespec="seconds")
-    gone = "" if one.current_collection == one.collection else _whose(one)
+    name = f" {found.name}" if found.name else ""
+    when = found.created_time.astimezone().isoformat(timespec="seconds")
+    gone = "" if found.current_collection == found.collection else _whose(found)
     line(
-        f"{one.id}{name}: {one.collection} at revision {one.revision}, {when}, "
-        f"{one.active_count} live memories, {one.file_bytes / _MB:.1f} MB{gone}"
+        f"{found.id}{name}: {found.collection} at revision {found.revision}, {when}, "
+        f"{found.active_count} live memories, {found.file_bytes / _MB:.1f} MB{gone}"
     )
-    extra = [clean(one.comment)] if one.comment else []
-    if one.scheduled:
+    extra = [clean(found.comment)] if found.comment else []
+    if found.scheduled:
         extra.append("by the schedule")
-    if one.purged_count:
-        extra.append(f"{one.purged_count} memories purged since")
-    line("  " + "; ".join([*extra, f"sha256 {one.sha256}"]))
+    if found.purged_count:
+        extra.append(f"{found.purged_count} memories purged since")
+    line("  " + "; ".join([*extra, f"sha256 {found.sha256}"]))
 
 
-def _whose(one: Snapshot) -> str:
-    return f", now {one.current_collection}" if one.current_collection else ", deleted or replaced"
+def _whose(snapshot: Snapshot) -> str:
+    return (
+        f", now {snapshot.current_collection}"
+        if snapshot.current_collection
+        else ", deleted or replaced"
+    )
 
 
 def page(found: SnapshotPage) -> None:
     """Print one page of snapshots."""
-    for one in found.snapshots:
-        snapshot(one)
+    for item in found.snapshots:
+        snapshot(item)
     if not found.snapshots:
         line("No snapshots.")
     more(found.next_page_token)

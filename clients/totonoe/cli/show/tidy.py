@@ -36,13 +36,13 @@ def progress(event: TidyProgress) -> None:
 
 def tidied(doubles: Sequence[TidyDoubles], done: TidyDone) -> None:
     """Print exact duplicates, and if they were closed."""
-    for one in doubles:
-        said = "" if one.kept is None else f": {snippet(one.kept.content)}"
-        kept = "a state that is gone" if one.kept is None else one.kept.id
+    for group in doubles:
+        said = "" if group.kept is None else f": {snippet(group.kept.content)}"
+        kept = "a state that is gone" if group.kept is None else group.kept.id
         line(f"{kept} stays{said}")
-        line(f"  {'would close' if done.dry_run else 'closed'}: {', '.join(one.closed_ids)}")
-        if one.protected_ids:
-            line(f"  protected: {', '.join(one.protected_ids)}")
+        line(f"  {'would close' if done.dry_run else 'closed'}: {', '.join(group.closed_ids)}")
+        if group.protected_ids:
+            line(f"  protected: {', '.join(group.protected_ids)}")
     read, closed = sum(done.read_counts.values()), sum(done.closed_counts.values())
     what = "Would close" if done.dry_run else "Closed"
     line(f"{what} {counted(closed, 'exact double')} of {counted(read, 'state')} read.")
@@ -66,10 +66,10 @@ def tidied(doubles: Sequence[TidyDoubles], done: TidyDone) -> None:
 
 def applied(answer: PlanApplied) -> None:
     """Print the result of each update of a plan."""
-    for one in answer.outcomes:
-        what = f"{one.index}: {one.fate} {one.memory_id}"
-        if one.fate is TidyFate.REFUSED and one.duplicate is not None:
-            other = one.duplicate
+    for outcome in answer.outcomes:
+        what = f"{outcome.index}: {outcome.fate} {outcome.memory_id}"
+        if outcome.fate is TidyFate.REFUSED and outcome.duplicate is not None:
+            other = outcome.duplicate
             what += f", repeats {other.memory_id} ({other.age}): {other.snippet}"
         line(what)
     line(
@@ -125,11 +125,11 @@ def for_a_model(near: list[TidyCluster], done: TidyDone) -> dict[str, Any]:
     return {
         "clusters": [
             {
-                "kind": plan_kind(one.state_kind),
-                "states": [state_for_a_model(member) for member in one.members],
-                "pairs": plain(one.pairs),
+                "kind": plan_kind(cluster.state_kind),
+                "states": [state_for_a_model(member) for member in cluster.members],
+                "pairs": plain(cluster.pairs),
             }
-            for one in near
+            for cluster in near
         ],
         "left_out_count": done.left_out_count,
         "next_page_token": done.next_page_token,

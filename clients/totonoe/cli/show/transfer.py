@@ -126,31 +126,31 @@ def imported_json(told: Imported) -> dict[str, Any]:
     """Return the final object: the names of other files of lines, and more."""
     rest = plain(told)
     items = rest.pop("items")
-    repeats = [one for one in told.items if one.error is None][:EXAMPLES_MAX]
-    failed = [one for one in told.items if one.error is not None][:EXAMPLES_MAX]
+    repeats = [item for item in told.items if item.error is None][:EXAMPLES_MAX]
+    failed = [item for item in told.items if item.error is not None][:EXAMPLES_MAX]
     return {
         **rest,
         "refused_count": sum(told.refused_counts.values()),
         "reported_count": len(items),
         "duplicates": [
             {
-                "line": one.line,
-                "memory_id": one.memory_id,
-                "duplicate_of": one.duplicate_of,
-                "method": one.method,
-                "similarity": one.similarity,
+                "line": item.line,
+                "memory_id": item.memory_id,
+                "duplicate_of": item.duplicate_of,
+                "method": item.method,
+                "similarity": item.similarity,
             }
-            for one in repeats
+            for item in repeats
         ],
         "failures": [
             {
-                "line": one.line,
-                "memory_id": one.memory_id,
-                "reason": one.error.reason,
-                "message": one.error.message,
+                "line": item.line,
+                "memory_id": item.memory_id,
+                "reason": item.error.reason,
+                "message": item.error.message,
             }
-            for one in failed
-            if one.error is not None
+            for item in failed
+            if item.error is not None
         ],
     }
 

@@ -17,11 +17,11 @@ def change_lines(change: Change) -> Iterator[str]:
     operation = change.operation
     begin = f"{_time(operation.time)}  {operation.revision:>6}  {operation.agent_id or '-'}  "
     reason = f" ({snippet(operation.reason)})" if operation.reason else ""
-    for one in change.memories:
-        text = f"  {snippet(one.memory.content)}" if one.memory is not None else ""
-        if one.memory is not None and one.memory.superseded_by:
-            text = f" by {one.memory.superseded_by}{text}"
-        yield f"{begin}{one.type}  {one.memory_id}{text}{reason}"
+    for item in change.memories:
+        text = f"  {snippet(item.memory.content)}" if item.memory is not None else ""
+        if item.memory is not None and item.memory.superseded_by:
+            text = f" by {item.memory.superseded_by}{text}"
+        yield f"{begin}{item.type}  {item.memory_id}{text}{reason}"
     for link in change.links:
         what = "unlinked" if link.removed else "linked"
         note = f"  {snippet(link.link.note)}" if link.link.note else ""

@@ -45,7 +45,7 @@ async def health(view: View, request: Request) -> Response:
         collections=collections,
         audit=audit,
         soon=datetime.now(UTC) + timedelta(days=limits.SOON_DAYS),
-        busiest=max((one.operation_count for one in audit.agents), default=0) if audit else 0,
+        busiest=max((agent.operation_count for agent in audit.agents), default=0) if audit else 0,
     )
 
 
@@ -80,10 +80,10 @@ async def apply(view: View, request: Request) -> Response:
     if not ticked:
         return view.back(request, "/health/plan", Done("Nothing was ticked.", failed=True))
     updates = []
-    for one in ticked:
-        memory_id, _, revision = one.partition(":")
+    for box in ticked:
+        memory_id, _, revision = box.partition(":")
         if not revision.isascii() or not revision.isdigit():
-            raise ValueError(f"close: got {one[:40]!r}, allowed: an id and a revision")
+            raise ValueError(f"close: got {box[:40]!r}, allowed: an id and a revision")
         updates.append(
             TidyUpdate(
                 op="close", state_id=memory_id, expected_revision=int(revision), reason=REASON

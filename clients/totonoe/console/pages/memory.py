@@ -60,7 +60,7 @@ async def memory(view: View, request: Request) -> Response:
         links=links,
         links_at=at,
         links_step=limits.PAGE_ROWS,
-        others=await read(client, [one.target_id for one in links]),
+        others=await read(client, [link.target_id for link in links]),
         chain=chain,
         forgot=_forgot(found, page),
     )
@@ -78,13 +78,17 @@ def _fields(found: Memory) -> list[tuple[str, Any]]:
 
 def _compared(page: HistoryPage, form: Form) -> SideBySide | None:
     """Return two versions side by side: those that were chosen, else the newest two texts."""
-    told = {one.operation.revision: one for one in page.versions if one.memory is not None}
+    told = {
+        version.operation.revision: version
+        for version in page.versions
+        if version.memory is not None
+    }
     chosen = sorted({form.number("left"), form.number("right")} & told.keys())
     if len(chosen) < 2:
         chosen = _newest_two(told)
     if len(chosen) < 2:
         return None
-    older, newer = (told[one] for one in chosen)
+    older, newer = (told[revision] for revision in chosen)
     if older.memory is None or newer.memory is None:
         return None
     return SideBySide(older, newer, texts.differing(older.memory.content, newer.memory.content))
@@ -93,8 +97,8 @@ def _compared(page: HistoryPage, form: Form) -> SideBySide | None:
 def _newest_two(told: Mapping[int, Version]) -> list[int]:
     """Return the newest version and the newest one with another text, else the one before it."""
     newest = sorted(told, reverse=True)
-    texts_of = {one: found.content for one in newest if (found := told[one].memory)}
-    others = [one for one in newest[1:] if texts_of[one] != texts_of[newest[0]]]
+    texts_of = {revision: found.content for revision in newest if (found := told[revision].memory)}
+    others = [revision for revision in newest[1:] if texts_of[revision] != texts_of[newest[0]]]
     return sorted([*newest[:1], *(others or newest[1:])[:1]])
 
 
@@ -109,9 +113,9 @@ async def _chain(client: AsyncClient, found: Memory) -> list[Memory]:
         chain += after.values()
         seen |= after.keys()
     while len(chain) < limits.CHAIN_MAX:
-        ids = [one.target_id for one in chain[0].links if one.type is LinkType.UPDATES]
-        before = [one for one in (await read(client, ids)).values() if one.id not in seen]
-        replaced = [one for one in before if one.superseded_by == chain[0].id]
+        ids = [link.target_id for link in chain[0].links if link.type is LinkType.UPDATES]
+        before = [memory for memory in (await read(client, ids)).values() if memory.id not in seen]
+        replaced = [memory for memory in before if memory.superseded_by == chain[0].id]
         if not replaced:
             break
         chain.insert(0, replaced[0])
@@ -123,7 +127,9 @@ def _forgot(found: Memory, page: HistoryPage) -> int:
     """Return the revision that hid a memory, which an undo takes back; 0: it is live."""
     if found.status is Status.ACTIVE:
         return 0
-    return next((one.operation.revision for one in page.versions if "status" in one.changed), 0)
+    return next(
+        (version.operation.revision for version in page.versions if "status" in version.changed), 0
+    )
 
 
 async def edit(view: View, request: Request) -> Response:

@@ -71,9 +71,9 @@ class Filters:
         both = (pair.a, pair.b)
         since = datetime.now(UTC) - timedelta(days=int(self.age or 0))
         return (
-            (not self.agent or any(one.agent_id == self.agent for one in both))
-            and (not self.category or any(one.category == self.category for one in both))
-            and (not self.age or any(one.created_time >= since for one in both))
+            (not self.agent or any(memory.agent_id == self.agent for memory in both))
+            and (not self.category or any(memory.category == self.category for memory in both))
+            and (not self.age or any(memory.created_time >= since for memory in both))
         )
 
 
@@ -103,9 +103,9 @@ async def gather(client: AsyncClient, desk: Desk, filters: Filters, wanted: int)
     for _ in range(limits.QUESTION_PAGES_MAX):
         page = await client.list_questions(page_size=size, page_token=token)
         revision, token = page.revision, page.next_page_token
-        for one in page.questions:
-            replaces = one.kind is QuestionKind.REPLACES
-            pair = Pair(one.a, one.b, one.same_probability, True, replaces)
+        for question in page.questions:
+            replaces = question.kind is QuestionKind.REPLACES
+            pair = Pair(question.a, question.b, question.same_probability, True, replaces)
             if filters.meets(pair):
                 kept.setdefault(pair.ids, pair)
         complete = not token
@@ -127,9 +127,9 @@ async def _found(client: AsyncClient, desk: Desk) -> list[Pair]:
     """Return the pairs of the last search that are live still, as they are now."""
     if not desk.found:
         return []
-    ids = {one for pair in desk.found for one in pair.ids}
+    ids = {memory_id for pair in desk.found for memory_id in pair.ids}
     read = await client.get_many(sorted(ids))
-    now = {one.id: one for one in read.memories if one.status is Status.ACTIVE}
+    now = {memory.id: memory for memory in read.memories if memory.status is Status.ACTIVE}
     desk.found = [pair for pair in desk.found if pair.ids <= now.keys()]
     return [replace(pair, a=now[pair.a.id], b=now[pair.b.id]) for pair in desk.found]
 
@@ -140,8 +140,8 @@ async def weighed(client: AsyncClient, pair: Pair) -> Judgement | None:
         page = await client.list_questions(
             memory_id=pair.a.id, other_id=pair.b.id, weights=True, page_size=1
         )
-        for one in page.questions:
-            return one.judgement
+        for question in page.questions:
+            return question.judgement
     return (await client.compare(pair.a.content, pair.b.content)).judgement
 
 
@@ -168,18 +168,18 @@ async def look_for_more(client: AsyncClient) -> list[Pair]:
     finally:
         await stream.aclose()
     kept = candidates[: limits.PAIRS_FOUND_MAX]
-    ids = {one for pair in kept for one in (pair.memory_a_id, pair.memory_b_id)}
+    ids = {memory_id for pair in kept for memory_id in (pair.memory_a_id, pair.memory_b_id)}
     if not ids:
         return []
     read_now = await client.get_many(sorted(ids))
-    now = {one.id: one for one in read_now.memories if one.status is Status.ACTIVE}
+    now = {memory.id: memory for memory in read_now.memories if memory.status is Status.ACTIVE}
     return [
         Pair(
-            now[one.memory_a_id],
-            now[one.memory_b_id],
-            one.judgement.same_probability if one.judgement else 0.0,
+            now[candidate.memory_a_id],
+            now[candidate.memory_b_id],
+            candidate.judgement.same_probability if candidate.judgement else 0.0,
             False,
         )
-        for one in kept
-        if one.memory_a_id in now and one.memory_b_id in now
+        for candidate in kept
+        if candidate.memory_a_id in now and candidate.memory_b_id in now
     ]

@@ -105,7 +105,7 @@ async def same(view: View, request: Request) -> Response:
         memories=found.memories,
         lost=no_longer_said(planned.lost)[1:],
         content=content or planned.memory.content,
-        revisions={one.id: one.revision for one in found.memories},
+        revisions={memory.id: memory.revision for memory in found.memories},
         seen=form.number("seen") or planned.revision,
         at=form.number("n", most=limits.PAIRS_AHEAD_MAX),
         filters=Filters.of(form),
@@ -150,9 +150,13 @@ async def answer(view: View, request: Request) -> Response:
 async def faster(client: AsyncClient, ids: tuple[str, str], seen: int) -> Operation | None:
     """Return an operation that answered about a pair after a revision, and still counts."""
     page = await client.operations(memory_id=ids[0], kinds=ANSWER_KINDS, page_size=_WINNERS_READ)
-    for one in page.operations:
-        if one.revision > seen and not one.undone_by and set(ids) <= set(one.memory_ids):
-            return one
+    for operation in page.operations:
+        if (
+            operation.revision > seen
+            and not operation.undone_by
+            and set(ids) <= set(operation.memory_ids)
+        ):
+            return operation
     return None
 
 
@@ -162,7 +166,7 @@ async def _last_change(client: AsyncClient, ids: tuple[str, str]) -> Operation |
     for memory_id in ids:
         page = await client.operations(memory_id=memory_id, page_size=1)
         found += page.operations
-    return max(found, key=lambda one: one.revision, default=None)
+    return max(found, key=lambda operation: operation.revision, default=None)
 
 
 def _overtaken(first: Operation) -> Done:
@@ -211,7 +215,7 @@ async def undo(view: View, request: Request) -> Response:
             return view.back(request, "/", Done("There is no answer to take back.", failed=True))
         revision = desk.answers[-1]
     path = "/answered" if form.text("from") == "answered" else "/"
-    desk.answers = [one for one in desk.answers if one != revision]
+    desk.answers = [answer for answer in desk.answers if answer != revision]
     try:
         done = await view.client.undo(revision, reason=REASON)
     except UndoRefused as error:
@@ -248,14 +252,16 @@ async def answered(view: View, request: Request) -> Response:
     page = await view.client.operations(
         kinds=_ANSWERED_KINDS, page_size=limits.PAGE_ROWS, page_token=form.text("page")
     )
-    found = await read(view.client, [one for op in page.operations for one in op.memory_ids[:2]])
+    found = await read(
+        view.client, [memory_id for op in page.operations for memory_id in op.memory_ids[:2]]
+    )
     return view.page(request, "answered", page=page, memories=found)
 
 
 async def repeats(view: View, request: Request) -> Response:
     """Show which exact repeats one batch would close."""
     planned = await view.client.clean_up_duplicates(limit=limits.HITS_MAX)
-    ids = [one.kept_id for one in planned.duplicates]
+    ids = [memory.kept_id for memory in planned.duplicates]
     at = Form.asked(request).number("n", most=limits.HITS_MAX)
     return view.page(
         request,
@@ -273,7 +279,7 @@ async def close_repeats(view: View, request: Request) -> Response:
     form = Form.sent(request)
     count = form.number("count", least=1, most=limits.HITS_MAX)
     planned = await view.client.clean_up_duplicates(limit=count)
-    if [one.memory_id for one in planned.duplicates] != form.texts("id"):
+    if [memory.memory_id for memory in planned.duplicates] != form.texts("id"):
         told = Done("Nothing was done: the repeats changed meanwhile. Look again.", failed=True)
         return view.back(request, "/repeats", told)
     done = await view.client.clean_up_duplicates(apply=True, limit=count, reason=REASON)
@@ -284,10 +290,10 @@ async def close_repeats(view: View, request: Request) -> Response:
 
 async def read(client: AsyncClient, ids: Sequence[str]) -> dict[str, Memory]:
     """Read memories by id; those that are gone, or not to be seen, are left out."""
-    wanted = list(dict.fromkeys(one for one in ids if one))
+    wanted = list(dict.fromkeys(memory_id for memory_id in ids if memory_id))
     if not wanted:
         return {}
-    return {one.id: one for one in (await client.get_many(wanted)).memories}
+    return {memory.id: memory for memory in (await client.get_many(wanted)).memories}
 
 
 ROUTES = (

@@ -12,8 +12,8 @@ from totonoe.console.view import Form, View
 from totonoe.enums import Kind, Status, WhyNotOutcome
 from totonoe.errors import NotFound
 
-KINDS = tuple(one for one in Kind if one is not Kind.UNKNOWN)
-STATUSES = tuple(one for one in Status if one is not Status.UNKNOWN)
+KINDS = tuple(kind for kind in Kind if kind is not Kind.UNKNOWN)
+STATUSES = tuple(status for status in Status if status is not Status.UNKNOWN)
 _OUTCOMES = {
     WhyNotOutcome.CAME: "It comes.",
     WhyNotOutcome.NOT_THERE: "There is no such memory, or another agent keeps it private.",
@@ -34,8 +34,8 @@ def _conditions(form: Form) -> dict[str, Any]:
         "agent_ids": form.words("agent"),
         "categories": form.words("category"),
         "tags": form.words("tags"),
-        "kinds": [_one_of("kind", one, KINDS) for one in form.words("kind")],
-        "statuses": [_one_of("status", one, STATUSES) for one in form.words("status")],
+        "kinds": [_one_of("kind", word, KINDS) for word in form.words("kind")],
+        "statuses": [_one_of("status", word, STATUSES) for word in form.words("status")],
     }
     return {name: value for name, value in said.items() if value}
 

@@ -70,7 +70,7 @@ async def timeline(view: View, request: Request) -> Response:
 
 def _named(operations: tuple[Operation, ...]) -> list[str]:
     """Return the memories whose texts a row shows: the first of each operation."""
-    return [one.memory_ids[0] for one in operations if one.memory_ids]
+    return [operation.memory_ids[0] for operation in operations if operation.memory_ids]
 
 
 async def operation(view: View, request: Request) -> Response:
@@ -127,14 +127,14 @@ async def _changes(client: AsyncClient, revision: int, ids: tuple[str, ...]) -> 
     before = await _as_of(client, revision - 1, ids)
     after = await _as_of(client, revision, ids)
     changes = []
-    for one in ids:
-        old, new = before.get(one), after.get(one)
+    for memory_id in ids:
+        old, new = before.get(memory_id), after.get(memory_id)
         if old and new:
             difference = texts.differing(old.content, new.content)
         else:
             whole = [[texts.Piece(side.content, False)] if side else [] for side in (old, new)]
             difference = texts.Difference(whole[0], whole[1], [])
-        changes.append(Change(one, old, new, difference))
+        changes.append(Change(memory_id, old, new, difference))
     return changes
 
 
@@ -145,7 +145,7 @@ async def _as_of(client: AsyncClient, revision: int, ids: tuple[str, ...]) -> di
         found = await client.get_many(ids, as_of=revision)
     except (NotFound, OutOfRange):
         return {}
-    return {one.id: one for one in found.memories}
+    return {memory.id: memory for memory in found.memories}
 
 
 async def undo(view: View, request: Request) -> Response:
@@ -186,14 +186,14 @@ async def _rows(view: View, session: Session, after: int) -> AsyncIterator[str]:
                 if event.change is None:
                     yield ": here\n\n"
                     continue
-                one = event.change.operation
+                operation = event.change.operation
                 memories = {
                     change.memory_id: change.memory
                     for change in event.change.memories
                     if change.memory is not None
                 }
-                row = view.part("operation_row", op=one, memories=memories)
-                told = {"row": row, "text": f"{one.agent_id or 'nobody'}: {one.kind}"}
+                row = view.part("operation_row", op=operation, memories=memories)
+                told = {"row": row, "text": f"{operation.agent_id or 'nobody'}: {operation.kind}"}
                 yield f"id: {event.revision}\ndata: {json.dumps(told)}\n\n"
         except TotonoeError:
             # The browser asks again, and the page says what is wrong when it is loaded.

@@ -50,13 +50,13 @@ class CollectionCalls:
                     got=len(commands),
                     allowed=f"1 to {limits.COMMANDS_PER_OPERATION_MAX}",
                 )
-        one = self._collections.use(collection, len(requests))
-        if (found := one.ready()) is not None:
+        opening = self._collections.use(collection, len(requests))
+        if (found := opening.ready()) is not None:
             futures = found.apply(requests)
         else:
-            futures = self._apply_when_open(one.future, requests)
+            futures = self._apply_when_open(opening.future, requests)
         for future in futures:
-            future.add_done_callback(lambda _: self._collections.give_back(one))
+            future.add_done_callback(lambda _: self._collections.give_back(opening))
         return futures
 
     def _apply_when_open(
@@ -79,8 +79,8 @@ class CollectionCalls:
                 for future, _ in going:
                     fail(future, error)
                 return
-            for (future, _), one in zip(going, inner, strict=True):
-                one.add_done_callback(functools.partial(_pass_on, future))
+            for (future, _), source in zip(going, inner, strict=True):
+                source.add_done_callback(functools.partial(_pass_on, future))
 
         opening.add_done_callback(go_on)
         return futures

@@ -123,18 +123,18 @@ class Collections:
 
     def opened(self, name: str) -> Future[Collection]:
         """Return the collection of a name, opened on first use, which may be closed at any time."""
-        one = self.use(name)
-        one.future.add_done_callback(lambda _: self.give_back(one))
-        return one.future
+        opening = self.use(name)
+        opening.future.add_done_callback(lambda _: self.give_back(opening))
+        return opening.future
 
     def use(self, name: str, count: int = 1) -> Opening:
         """Count calls into a collection by name; each must be given back."""
         validate.collection_name(name)
         return self._openings.use(name, self._check_there, count)
 
-    def give_back(self, one: Opening, used: bool = True) -> None:
+    def give_back(self, opening: Opening, used: bool = True) -> None:
         """End a call on a collection; without `used` it only looked, and does not count as use."""
-        self._openings.give_back(one, used)
+        self._openings.give_back(opening, used)
 
     def call(self, name: str, step: Callable[[Collection], Future[T]]) -> Future[T]:
         """Run a step on a collection, which stays open until the step's future is done."""
@@ -182,11 +182,11 @@ class Collections:
 
     def _look_after_others(self, uids: Set[str]) -> None:
         """Let open collections take in what other daemons committed; none waits."""
-        for one in self._openings.ready_ones():
-            if one.uid in uids:
+        for collection in self._openings.ready_ones():
+            if collection.uid in uids:
                 # One that has no room looks soon without this.
                 with suppress(TotonoeError):
-                    one.look_after_others()
+                    collection.look_after_others()
 
     def use_open(self) -> list[Opening]:
         """Count a call into every open collection; each must be given back."""
@@ -198,16 +198,16 @@ class Collections:
 
     def verifiers(self) -> list[Verifier]:
         """Return the verifiers of the open collections; opens none."""
-        return [one.verifier for one in self._openings.ready_ones()]
+        return [collection.verifier for collection in self._openings.ready_ones()]
 
     def open_ones(self) -> tuple[CollectionFigures, ...]:
         """Return figures of the open collections, by name; waits for none, and opens none."""
         found = []
-        for one in self._openings.ready_ones():
+        for collection in self._openings.ready_ones():
             # One that is being deleted has no file any more.
             with suppress(OSError):
-                found.append(one.figures())
-        return tuple(sorted(found, key=lambda one: one.name))
+                found.append(collection.figures())
+        return tuple(sorted(found, key=lambda figures: figures.name))
 
     def count(self, sees: Sees) -> tuple[int, int]:
         """Return the number of collections seen, and the catalogue's newest revision."""
@@ -458,11 +458,11 @@ class Collections:
     @contextmanager
     def using(self, name: str) -> Iterator[Collection]:
         """The collection of a name, which stays open within. Not on a writer's thread."""
-        one = self.use(name)
+        opening = self.use(name)
         try:
-            yield one.future.result()
+            yield opening.future.result()
         finally:
-            self.give_back(one)
+            self.give_back(opening)
 
     def figures(self, name: str, agent_id: str) -> tuple[CollectionInfo, int]:
         """Settings of a collection with its newest revision, and its live count for an agent."""
@@ -519,8 +519,10 @@ class Collections:
         with self.names.lock:
             kept = self._catalog.answers([RESTORED, UNDONE], target_operation_id)
             named = [(agent, plain.loads(Restored, answer)) for agent, answer in kept]
-        named = [one for one in named if one[1].collection and one[1].collection.name == name]
-        chosen = [one for agent, one in named if agent == agent_id] or [one for _, one in named]
+        named = [pair for pair in named if pair[1].collection and pair[1].collection.name == name]
+        chosen = [restored for agent, restored in named if agent == agent_id] or [
+            restored for _, restored in named
+        ]
         if not chosen:
             return None
         if len(chosen) > 1:

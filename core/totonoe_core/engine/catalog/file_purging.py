@@ -75,7 +75,7 @@ def purge_rows(file: CollectionFile, memory_ids: Sequence[str], reason: str, now
     _, revision, last_us = file.last_numbers()
     state = cast(CollectionState, _FileState(file))
     ledger = Ledger(state)
-    there = tuple(one for one in memory_ids if ledger.find(one, "") is not None)
+    there = tuple(memory_id for memory_id in memory_ids if ledger.find(memory_id, "") is not None)
     if there:
         command = Purge("", there, reason)
         operation = Operation(revision + 1, max(last_us + 1, now_us), Touched())

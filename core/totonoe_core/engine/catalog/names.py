@@ -146,7 +146,7 @@ class Names:
         with self.lock:
             kept = self.catalog.answers([RESTORED])
         answers = (plain.loads(Restored, answer) for _, answer in kept)
-        return [(one.snapshot.collection_uid, one.uid) for one in answers]
+        return [(restored.snapshot.collection_uid, restored.uid) for restored in answers]
 
     def reply(self, agent_id: str, operation_id: str, digest: bytes) -> str | None:
         """`replayed` for those who hold the lock."""

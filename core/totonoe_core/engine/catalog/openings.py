@@ -130,27 +130,27 @@ class Openings:
         with self._lock:
             if self._closed:
                 raise shutting_down()
-            one = self._open.pop(name, None)
-            if one is not None:
+            opening = self._open.pop(name, None)
+            if opening is not None:
                 # Last in the order: the first one is closed when there are too many.
-                self._open[name] = one
+                self._open[name] = opening
             else:
-                one = self._waiting.get(name)
-            if one is None:
+                opening = self._waiting.get(name)
+            if opening is None:
                 check(name)
-                one = self._begin(name)
-            one.use_count += count
-        return one
+                opening = self._begin(name)
+            opening.use_count += count
+        return opening
 
-    def give_back(self, one: Opening, used: bool = True) -> None:
+    def give_back(self, opening: Opening, used: bool = True) -> None:
         """End a call. Without `used` it only looked, and the collection is as idle as before."""
         with self._lock:
-            one.use_count -= 1
-            if one.use_count:
+            opening.use_count -= 1
+            if opening.use_count:
                 return
             if used:
-                one.used_s = self._monotonic()
-            retired = one.given_back
+                opening.used_s = self._monotonic()
+            retired = opening.given_back
             if retired is None and self._waiting:
                 self._admit()
         if retired is not None:
@@ -160,7 +160,7 @@ class Openings:
         self, name: str, check: Callable[[str], None], step: Callable[[Collection], Future[T]]
     ) -> Future[T]:
         """Run a step on a collection, which stays open until the step's future is done."""
-        one = self.use(name, check)
+        opening = self.use(name, check)
         begun: list[Future[T]] = []
 
         def on(found: Collection) -> Future[T]:
@@ -170,42 +170,42 @@ class Openings:
         def ended(_: Future[T]) -> None:
             # A caller that gave up does not end the running call.
             if begun:
-                begun[0].add_done_callback(lambda _: self.give_back(one))
+                begun[0].add_done_callback(lambda _: self.give_back(opening))
             else:
-                self.give_back(one)
+                self.give_back(opening)
 
-        answer = then(one.future, on)
+        answer = then(opening.future, on)
         answer.add_done_callback(ended)
         return answer
 
     def use_open(self) -> list[Opening]:
         """Count a call into every open collection; each must be given back."""
         with self._lock:
-            found = [one for one in self._open.values() if one.ready() is not None]
-            for one in found:
-                one.use_count += 1
+            found = [opening for opening in self._open.values() if opening.ready() is not None]
+            for opening in found:
+                opening.use_count += 1
         return found
 
     def ready_ones(self) -> list[Collection]:
         """Return every open collection. They may be closed meanwhile."""
         with self._lock:
             open_ones = list(self._open.values())
-        return [found for one in open_ones if (found := one.ready()) is not None]
+        return [found for opening in open_ones if (found := opening.ready()) is not None]
 
     # -- Opening
 
     def _begin(self, name: str) -> Opening:
         """Open a collection, or queue it until there is room. Under the lock."""
-        one = Opening(name)
+        opening = Opening(name)
         self._forget_info(name)
         if len(self._open) < self._open_max or self._make_room():
-            self._open_now(one)
+            self._open_now(opening)
         elif len(self._waiting) < limits.COLLECTIONS_WAITING_MAX:
-            one.used_s = self._monotonic()
-            self._waiting[name] = one
+            opening.used_s = self._monotonic()
+            self._waiting[name] = opening
         else:
             raise self._overloaded()
-        return one
+        return opening
 
     @property
     def _open_max(self) -> int:
@@ -218,28 +218,28 @@ class Openings:
             retry_delay_ms=limits.RETRY_DELAY_MS,
         )
 
-    def _open_now(self, one: Opening) -> None:
+    def _open_now(self, opening: Opening) -> None:
         """Start opening a collection. Under the lock."""
-        self._open[one.name] = one
-        one.future.add_done_callback(lambda _: self._ended_opening(one))
-        self._run(one.future, lambda: self._opened(one))
+        self._open[opening.name] = opening
+        opening.future.add_done_callback(lambda _: self._ended_opening(opening))
+        self._run(opening.future, lambda: self._opened(opening))
 
-    def _opened(self, one: Opening) -> Collection:
+    def _opened(self, opening: Opening) -> Collection:
         with self._lock:
-            leaving = self._leaving.get(one.name)
+            leaving = self._leaving.get(opening.name)
         if leaving is not None:
             leaving.closed.result()
-        found = self._open_one(one.name)
-        one.nbytes = found.nbytes()
+        found = self._open_one(opening.name)
+        opening.nbytes = found.nbytes()
         return found
 
-    def _ended_opening(self, one: Opening) -> None:
+    def _ended_opening(self, opening: Opening) -> None:
         with self._lock:
-            if one.ready() is not None:
+            if opening.ready() is not None:
                 self._fit()
-            elif self._open.get(one.name) is one:
+            elif self._open.get(opening.name) is opening:
                 # The next call tries again.
-                del self._open[one.name]
+                del self._open[opening.name]
             # All callers may have given up meanwhile.
             self._admit()
 
@@ -260,29 +260,29 @@ class Openings:
         while self._waiting and not self._closed:
             if len(self._open) >= self._open_max and not self._make_room():
                 return
-            one = self._waiting.pop(next(iter(self._waiting)))
-            self._open_now(one)
+            opening = self._waiting.pop(next(iter(self._waiting)))
+            self._open_now(opening)
 
     # -- Closing
 
     def _make_room(self) -> bool:
         """Close the longest unused collection that is free, if there is one. Under the lock."""
-        for one in self._open.values():
-            if self._may_close(one):
-                self._close(one)
+        for opening in self._open.values():
+            if self._may_close(opening):
+                self._close(opening)
                 return True
         return False
 
     @staticmethod
-    def _may_close(one: Opening) -> bool:
-        found = one.ready()
-        return one.use_count == 0 and found is not None and not found.busy()
+    def _may_close(opening: Opening) -> bool:
+        found = opening.ready()
+        return opening.use_count == 0 and found is not None and not found.busy()
 
-    def _close(self, one: Opening) -> None:
+    def _close(self, opening: Opening) -> None:
         """Close a collection. Under the lock, after `_may_close`."""
-        del self._open[one.name]
-        found = one.future.result()
-        leaving = self._leave(one.name, found, keep_info=True)
+        del self._open[opening.name]
+        found = opening.future.result()
+        leaving = self._leave(opening.name, found, keep_info=True)
         self._run(leaving.closed, lambda: found.close(_UNTIL_CLOSED_S))
 
     def _leave(self, name: str, found: Collection | None, keep_info: bool) -> _Leaving:
@@ -309,25 +309,25 @@ class Openings:
     def _fit(self) -> None:
         """Close the longest unused until the open ones fit into the budget. Under the lock."""
         budget_bytes = self._budget_bytes
-        total_bytes = sum(one.nbytes for one in self._open.values())
+        total_bytes = sum(opening.nbytes for opening in self._open.values())
         if not budget_bytes or total_bytes <= budget_bytes:
             return
-        for one in list(self._open.values())[:-1]:
+        for opening in list(self._open.values())[:-1]:
             if total_bytes <= budget_bytes:
                 return
             # A collection that exceeds the budget alone would be reopened at every call.
-            if one.nbytes <= budget_bytes and self._may_close(one):
-                self._close(one)
+            if opening.nbytes <= budget_bytes and self._may_close(opening):
+                self._close(opening)
                 self._idle_closed_count += 1
-                total_bytes -= one.nbytes
-        for one in self._open.values():
-            if one.nbytes > budget_bytes and not one.told:
-                one.told = True
+                total_bytes -= opening.nbytes
+        for opening in self._open.values():
+            if opening.nbytes > budget_bytes and not opening.told:
+                opening.told = True
                 _log.warning(
                     "collection %r holds %d MB by itself, more than the memory budget of %d MB; "
                     "it stays open until it is idle",
-                    one.name,
-                    one.nbytes >> 20,
+                    opening.name,
+                    opening.nbytes >> 20,
                     budget_bytes >> 20,
                 )
 
@@ -335,30 +335,34 @@ class Openings:
         """Close idle collections and those over the budget; fail calls that waited too long."""
         with self._lock:
             open_ones = list(self._open.values())
-        for one in open_ones:
-            if (found := one.ready()) is not None:
-                one.nbytes = found.nbytes()
+        for opening in open_ones:
+            if (found := opening.ready()) is not None:
+                opening.nbytes = found.nbytes()
         now_s = self._monotonic()
         with self._lock:
             if self._closed:
                 return
-            for one in list(self._open.values()):
-                idle = self._idle_s and now_s - one.used_s >= self._idle_s
-                if idle and self._may_close(one):
-                    self._close(one)
+            for opening in list(self._open.values()):
+                idle = self._idle_s and now_s - opening.used_s >= self._idle_s
+                if idle and self._may_close(opening):
+                    self._close(opening)
                     self._idle_closed_count += 1
             self._fit()
             self._admit()
             waiting = list(self._waiting.values())
-            late = [one for one in waiting if now_s - one.used_s >= limits.COLLECTION_WAIT_S]
-            for one in late:
-                del self._waiting[one.name]
-            overdue = [one for one in self._retired if now_s - one.retired_s >= CLOSE_WAIT_S]
-        for one in late:
-            fail(one.future, self._overloaded())
-        for one in overdue:
-            if one.given_back is not None:
-                settle(one.given_back, lambda: None)
+            late = [
+                opening for opening in waiting if now_s - opening.used_s >= limits.COLLECTION_WAIT_S
+            ]
+            for opening in late:
+                del self._waiting[opening.name]
+            overdue = [
+                opening for opening in self._retired if now_s - opening.retired_s >= CLOSE_WAIT_S
+            ]
+        for opening in late:
+            fail(opening.future, self._overloaded())
+        for opening in overdue:
+            if opening.given_back is not None:
+                settle(opening.given_back, lambda: None)
 
     def retire(self, name: str, gone: Why) -> Future[None]:
         """Let go of a collection that no longer exists; done when its file is closed.
@@ -369,8 +373,8 @@ class Openings:
         """
         with self._lock:
             self._forget_info(name)
-            one = self._open.pop(name, None)
-            if one is None:
+            opening = self._open.pop(name, None)
+            if opening is None:
                 waiting = self._waiting.pop(name, None)
                 leaving = self._leaving.get(name)
                 if leaving is None:
@@ -378,20 +382,20 @@ class Openings:
                     leaving.closed.set_result(None)
                 leaving.keep_info = False
             else:
-                one.retired_s = self._monotonic()
-                one.given_back = given_back = Future[None]()
-                unused = one.use_count == 0
-                self._retired.append(one)
-                leaving = self._leave(name, one.ready(), keep_info=False)
+                opening.retired_s = self._monotonic()
+                opening.given_back = given_back = Future[None]()
+                unused = opening.use_count == 0
+                self._retired.append(opening)
+                leaving = self._leave(name, opening.ready(), keep_info=False)
                 self._admit()
-        if one is None:
+        if opening is None:
             if waiting is not None:
                 fail(waiting.future, gone())
             return leaving.closed
-        if (found := one.ready()) is not None:
+        if (found := opening.ready()) is not None:
             found.end(gone)
         given_back.add_done_callback(
-            lambda _: self._run(leaving.closed, lambda: self._close_retired(one, gone))
+            lambda _: self._run(leaving.closed, lambda: self._close_retired(opening, gone))
         )
         if unused:
             settle(given_back, lambda: None)
@@ -423,10 +427,10 @@ class Openings:
             self._forget_info(name)
         held.set_result(None)
 
-    def _close_retired(self, one: Opening, gone: Why) -> None:
+    def _close_retired(self, opening: Opening, gone: Why) -> None:
         with self._lock:
-            self._retired.remove(one)
-        if (found := one.ready()) is not None:
+            self._retired.remove(opening)
+        if (found := opening.ready()) is not None:
             found.close(_UNTIL_CLOSED_S, gone)
 
     # -- Looking on
@@ -435,8 +439,8 @@ class Openings:
         """Return the settings of a collection: open, as of its closing, or read from the file."""
         token = object()
         with self._lock:
-            one = self._open.get(name)
-            if one is not None and (found := one.ready()) is not None:
+            opening = self._open.get(name)
+            if opening is not None and (found := opening.ready()) is not None:
                 return found.info
             kept = self._infos.get(name)
             if kept is None:
@@ -471,7 +475,7 @@ class Openings:
             return OpenFigures(
                 len(self._open),
                 self._idle_closed_count,
-                sum(one.nbytes for one in self._open.values()),
+                sum(opening.nbytes for opening in self._open.values()),
                 self._budget_bytes,
             )
 
@@ -486,10 +490,10 @@ class Openings:
             waiting, self._waiting = list(self._waiting.values()), {}
             open_ones = [*self._open.values(), *self._retired]
         self._executor.shutdown(wait=False, cancel_futures=True)
-        for one in waiting:
-            fail(one.future, shutting_down())
-        for one in open_ones:
-            if (found := one.ready()) is not None:
+        for opening in waiting:
+            fail(opening.future, shutting_down())
+        for opening in open_ones:
+            if (found := opening.ready()) is not None:
                 found.stop()
         return True
 
@@ -497,8 +501,8 @@ class Openings:
         """Let queued writes finish until a deadline (`time.monotonic`), and close the files."""
         self._executor.shutdown(wait=True)
         with self._lock:
-            open_ones = [one.ready() for one in (*self._open.values(), *self._retired)]
-            open_ones += [one.collection for one in self._leaving.values()]
+            open_ones = [opening.ready() for opening in (*self._open.values(), *self._retired)]
+            open_ones += [leaving.collection for leaving in self._leaving.values()]
         for found in open_ones:
             if found is not None:
                 found.close(max(0.1, deadline_s - time.monotonic()))

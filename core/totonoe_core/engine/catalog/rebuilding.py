@@ -65,24 +65,24 @@ def rebuild_catalogue(store: Store, clock: Clock) -> Rebuilt:
         found, unread = _unlisted(store, copies.catalogue)
         listed = []
         taken = set(catalog.names())
-        for one in sorted(found, key=lambda each: (-each.time_us, each.uid)):
-            name = one.info.name
+        for row in sorted(found, key=lambda each: (-each.time_us, each.uid)):
+            name = row.info.name
             if name in taken:
-                shortened = name[: limits.COLLECTION_NAME_CHARS_MAX - len(one.uid) - 1]
-                name = f"{shortened}-{one.uid}"
+                shortened = name[: limits.COLLECTION_NAME_CHARS_MAX - len(row.uid) - 1]
+                name = f"{shortened}-{row.uid}"
                 # The file names it too. After a crash here the next run takes this name.
-                copies.rename(catalog.place(one.uid, name))
+                copies.rename(catalog.place(row.uid, name))
             taken.add(name)
-            listed.append((name, one.uid))
+            listed.append((name, row.uid))
             catalog.put(
-                uid=one.uid,
+                uid=row.uid,
                 name=name,
                 deleted_us=None,
                 operation_id=new_operation_id(),
                 agent_id="",
                 kind=KIND,
                 digest=b"",
-                answer=plain.dumps(one.info),
+                answer=plain.dumps(row.info),
                 time_us=clock(),
             )
         return Rebuilt(begun_from, tuple(listed), tuple(unread))

@@ -139,7 +139,9 @@ class Restoring:
                     used.enter_context(self._collections.still(other))
                     for other in self._others(asked.snapshot, name)
                 ]
-                if _waiting([one for one in others if one is not None], commit):
+                if _waiting(
+                    [collection for collection in others if collection is not None], commit
+                ):
                     return answer
         raise Unavailable(
             "OVERLOADED",
@@ -193,7 +195,7 @@ class Restoring:
         family, found = {uid}, True
         pairs = self._collections.names.restorations()
         while found:
-            more = {one for pair in pairs if not family.isdisjoint(pair) for one in pair}
+            more = {member for pair in pairs if not family.isdisjoint(pair) for member in pair}
             found = not more <= family
             family |= more
         return family

@@ -53,10 +53,16 @@ class SnapshotCalls:
 
         def work() -> SnapshotPage:
             every = [
-                one for one in self.snapshots.list(collection) if sees(one.snapshot.collection)
+                snapshot
+                for snapshot in self.snapshots.list(collection)
+                if sees(snapshot.snapshot.collection)
             ]
             if given is not None:
-                every = [one for one in every if _place(one.snapshot) > (-int(given[0]), given[1])]
+                every = [
+                    snapshot
+                    for snapshot in every
+                    if _place(snapshot.snapshot) > (-int(given[0]), given[1])
+                ]
             shown, token = every[:page_size], ""
             if len(every) > page_size:
                 last = shown[-1].snapshot

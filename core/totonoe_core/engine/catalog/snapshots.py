@@ -226,8 +226,10 @@ class Snapshots:
             chosen = list(self.kept.of(uid))
         else:
             chosen = list(self.kept.all())
-        chosen.sort(key=lambda one: (-one.created_us, one.id))
-        return [ListedSnapshot(one, names.get(one.collection_uid, "")) for one in chosen]
+        chosen.sort(key=lambda snapshot: (-snapshot.created_us, snapshot.id))
+        return [
+            ListedSnapshot(snapshot, names.get(snapshot.collection_uid, "")) for snapshot in chosen
+        ]
 
     def delete(
         self, snapshot_id: str, operation_id: str, *, agent_id: str
@@ -342,16 +344,16 @@ class Snapshots:
     def _purge_replaced(self, uid: str, ids: Sequence[str]) -> None:
         """Purge collections that are kept aside: an Undo of a restore must not bring it back."""
         why = "purged in what took its place"
-        for one in sorted(self._restoring.family(uid)):
-            with self._collections.kept_aside(one) as place:
+        for member in sorted(self._restoring.family(uid)):
+            with self._collections.kept_aside(member) as place:
                 if place is not None:
                     self.kept.purge_aside(
                         place, lambda file: purge_rows(file, ids, why, self._clock())
                     )
 
     def _of_family(self, uid: str) -> Iterable[Snapshot]:
-        for one in sorted(self._restoring.family(uid)):
-            yield from sorted(self.kept.of(one), key=lambda found: (found.created_us, found.id))
+        for member in sorted(self._restoring.family(uid)):
+            yield from sorted(self.kept.of(member), key=lambda found: (found.created_us, found.id))
 
     def _purged(self, snapshot: Snapshot, held: Sequence[str], use: SnapshotUse) -> SnapshotHolding:
         if use is SnapshotUse.DELETE:
@@ -388,22 +390,22 @@ class Snapshots:
             uid: time for uid, time in self._looked_us.items() if uid in there.values()
         }
         kept: dict[str, list[Snapshot]] = {}
-        for one in sorted(self.kept.all(), key=lambda one: one.created_us):
-            kept.setdefault(one.collection_uid, []).append(one)
+        for snapshot in sorted(self.kept.all(), key=lambda found: found.created_us):
+            kept.setdefault(snapshot.collection_uid, []).append(snapshot)
         for name, uid in sorted(there.items()):
             if self._stop.is_set():
                 break
             beside = kept.get(uid, [])
             newest = beside[-1] if beside else None
-            times = [one.created_us for one in beside[-1:]]
+            times = [snapshot.created_us for snapshot in beside[-1:]]
             if uid in self._looked_us:
                 times.append(self._looked_us[uid])
             # A clock that was set back also makes it due.
-            if any(abs(now_us - one) < every_us for one in times):
+            if any(abs(now_us - instant) < every_us for instant in times):
                 continue
             self._looked_us[uid] = now_us
             try:
-                if self._take_due(name, uid, newest, {one.id for one in beside}):
+                if self._take_due(name, uid, newest, {snapshot.id for snapshot in beside}):
                     taken += 1
             except TotonoeError as error:
                 self._failed_count += 1
@@ -421,7 +423,7 @@ class Snapshots:
         draft = self._draft(new_snapshot_id(), uid, name, "", "")
 
         def check(beside: Sequence[Snapshot]) -> None:
-            if not {one.id for one in beside} <= known:
+            if not {other.id for other in beside} <= known:
                 raise _Taken
 
         try:
@@ -430,7 +432,8 @@ class Snapshots:
             return False
         _log.info("snapshot %s of collection %s at %s", snapshot.id, name, snapshot.revision)
         mine = sorted(
-            (one for one in self.kept.of(uid) if one.scheduled), key=lambda one: one.created_us
+            (other for other in self.kept.of(uid) if other.scheduled),
+            key=lambda found: found.created_us,
         )
         for old in mine[: -self._schedule.keep]:
             self.kept.delete(old)
@@ -445,15 +448,15 @@ class Snapshots:
             return SnapshotStats(0, 0, 0, 0, 0, None)
         running = self._job if sees is None or sees(self._job_collection) else None
         if sees is not None:
-            every = [one for one in self.kept.all() if sees(one.collection)]
-            newest_us = max((one.created_us for one in every), default=0)
-            size = sum(one.file_bytes for one in every)
+            every = [snapshot for snapshot in self.kept.all() if sees(snapshot.collection)]
+            newest_us = max((snapshot.created_us for snapshot in every), default=0)
+            size = sum(snapshot.file_bytes for snapshot in every)
             return SnapshotStats(len(every), size, newest_us, 0, 0, running)
         every = list(self.kept.all())
         return SnapshotStats(
             len(every),
-            sum(one.file_bytes for one in every),
-            max((one.created_us for one in every), default=0),
+            sum(snapshot.file_bytes for snapshot in every),
+            max((snapshot.created_us for snapshot in every), default=0),
             self._scheduled_count,
             self._failed_count,
             running,

@@ -89,13 +89,13 @@ def _fitted(
     ]
     rows += [
         labelled(
-            one.a,
-            one.b,
-            one.cosine,
-            one.same,
-            name="merged" if one.same else "dismissed",
+            pair.a,
+            pair.b,
+            pair.cosine,
+            pair.same,
+            name="merged" if pair.same else "dismissed",
             source=OWN,
         )
-        for one in own
+        for pair in own
     ]
     return calibrated(rows, model, budget, created_us)

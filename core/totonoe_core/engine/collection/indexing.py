@@ -54,7 +54,7 @@ class Indexing:
         index = self._state.index
         # The prefix first: a graph takes minutes to build.
         due: list[Callable[[threading.Event], None]] = [
-            one.maintain for one in (index.prefix, self._key_vectors, index.graph) if one.due()
+            part.maintain for part in (index.prefix, self._key_vectors, index.graph) if part.due()
         ]
         # Last, so that it includes their results.
         if self._checkpointing.due():
@@ -64,8 +64,8 @@ class Indexing:
 
         def work() -> None:
             try:
-                for one in due:
-                    one(self._stop)
+                for maintain in due:
+                    maintain(self._stop)
                 heap.trim()
             finally:
                 self._running.release()

@@ -63,7 +63,7 @@ class Learning:
 
     def watch(self, commands: Sequence[Command], future: Future[Applied]) -> None:
         """Count the commands of an operation that are answers, once it has succeeded."""
-        count = sum(isinstance(one, _ANSWERS) for one in commands)
+        count = sum(isinstance(command, _ANSWERS) for command in commands)
         if count:
             future.add_done_callback(lambda done: self._ended(done, count))
 
@@ -98,7 +98,7 @@ class Learning:
         if self._judging is None or len(pairs) < limits.LEARNED_FROM_MIN:
             return ready(pairs)
         judging, size = self._judging, limits.JUDGE_PAIRS_PER_SCORE
-        texts = [found for one in pairs if not judging.look_up(found := _texts(one))[0]]
+        texts = [found for pair in pairs if not judging.look_up(found := _texts(pair))[0]]
 
         def go_on(at: int) -> Future[list[JudgedPair]]:
             if at >= len(texts) or self._stopped or not judging.accepts:
@@ -121,7 +121,7 @@ class Learning:
     def _change(self, pairs: Sequence[JudgedPair]) -> ChangeSettings | None:
         """Return the change of settings that the answers ask for, if any."""
         info = self._state.published
-        answers = [answer for one in pairs if (answer := self._answered(info, one)) is not None]
+        answers = [answer for pair in pairs if (answer := self._answered(info, pair)) is not None]
         found = learned(answers, info.guard, info.learned, self._clock())
         if found is None:
             return None
@@ -133,20 +133,22 @@ class Learning:
             learned=found,
         )
 
-    def _answered(self, info: CollectionInfo, one: JudgedPair) -> Answered | None:
+    def _answered(self, info: CollectionInfo, judged: JudgedPair) -> Answered | None:
         """Return what a pair was answered, with its probability now; `None` if it differs hard."""
-        compared = comparison_at(info, one.b, one.a, one.cosine, by_vectors=True)
+        compared = comparison_at(info, judged.b, judged.a, judged.cosine, by_vectors=True)
         judgement = compared.judgement
         if judgement.hard:
             return None
-        if self._judging is not None and cascade.is_read(compared, judgement, one.b, one.a):
-            texts = _texts(one)
+        if self._judging is not None and cascade.is_read(compared, judgement, judged.b, judged.a):
+            texts = _texts(judged)
             _, opinion = self._judging.look_up(texts)
             if opinion is not None:
                 pair = cascade.Open(0, compared, judgement)
-                judgement = cascade.judged_by(pair, stated_for(opinion, texts, one.b), info.guard)
-        return Answered(judgement.same_probability, one.same)
+                judgement = cascade.judged_by(
+                    pair, stated_for(opinion, texts, judged.b), info.guard
+                )
+        return Answered(judgement.same_probability, judged.same)
 
 
-def _texts(one: JudgedPair) -> TextPair:
-    return TextPair.of(one.b, refusing_hash(one.b), one.a, refusing_hash(one.a))
+def _texts(pair: JudgedPair) -> TextPair:
+    return TextPair.of(pair.b, refusing_hash(pair.b), pair.a, refusing_hash(pair.a))

@@ -193,4 +193,4 @@ def _checked(applied: Applied) -> Checked:
 
 
 def _texts(job: Job) -> list[str]:
-    return [one.content for one in job.commands if isinstance(one, Remember)]
+    return [command.content for command in job.commands if isinstance(command, Remember)]

@@ -73,19 +73,19 @@ class Waiters:
         while True:
             with self._lock:
                 revision = self._revision
-                due = [one for one, after in self._waiting.items() if after < revision]
-                for one in due:
-                    del self._waiting[one]
+                due = [future for future, after in self._waiting.items() if after < revision]
+                for future in due:
+                    del self._waiting[future]
                 if not due:
                     self._telling = False
                     return
-            for one in due:
-                settle(one, lambda: revision)  # noqa: B023 - called at once
+            for future in due:
+                settle(future, lambda: revision)  # noqa: B023 - called at once
 
     def close(self, why: Why = shutting_down) -> None:
         """Fail waiting calls, and later ones. Idempotent."""
         with self._lock:
             self._closed = self._closed or why
             waiting, self._waiting = list(self._waiting), {}
-        for one in waiting:
-            fail(one, why())
+        for future in waiting:
+            fail(future, why())

@@ -64,18 +64,18 @@ def plan(
         members.setdefault(_equal(memory), []).append((slot, memory))
     replaced: list[tuple[Replaced, Memory, Memory]] = []
     for same in members.values():
-        (_, kept), *others = sorted(same, key=lambda one: _rank(one[1]))
+        (_, kept), *others = sorted(same, key=lambda item: _rank(item[1]))
         replaced += [
-            (_replaced(one, kept, lately[slot]), one, kept)
-            for slot, one in others
-            if not protected(one.fields)
+            (_replaced(memory, kept, lately[slot]), memory, kept)
+            for slot, memory in others
+            if not protected(memory.fields)
         ]
-    replaced.sort(key=lambda one: (one[1].created_us, one[1].id))
+    replaced.sort(key=lambda item: (item[1].created_us, item[1].id))
     taken = replaced[: command.limit]
     unread = order[limits.DOUBLES_READ_MAX :]
     left = len(unread) - len(np.setdiff1d(group[unread], group[chosen]))
     return DoublesPlan(
-        duplicates=tuple(one for one, _, _ in taken),
+        duplicates=tuple(memory for memory, _, _ in taken),
         more_count=len(replaced) - len(taken) + left,
         seen=planning.seen(memory for _, *both in taken for memory in both),
     )
@@ -98,12 +98,14 @@ def apply(ledger: Ledger, operation: Operation, command: CleanUpDuplicates) -> C
     assert planned is not None
     memories = planning.unchanged(ledger, planned.seen)
     replaced = tuple(
-        one for one in planned.duplicates if {one.memory_id, one.kept_id} <= memories.keys()
+        memory
+        for memory in planned.duplicates
+        if {memory.memory_id, memory.kept_id} <= memories.keys()
     )
     answer = _fitted(ledger.state, ledger.rows, replaced, planned.more_count, operation.now_us)
     refuse_over(answer.blast, ledger.state.info.name)
-    for one in answer.duplicates:
-        ledger.supersede(operation, memories[one.memory_id], one.kept_id)
+    for memory in answer.duplicates:
+        ledger.supersede(operation, memories[memory.memory_id], memory.kept_id)
     return answer
 
 

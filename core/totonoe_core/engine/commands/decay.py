@@ -111,11 +111,11 @@ def apply(ledger: Ledger, operation: Operation, command: Decay) -> Decayed:
         for memory_id, value in zip(memories, effective.tolist(), strict=True)
         if value < command.close_below
     }
-    closed = tuple(one for one in planned.closing if one.memory_id in still)
+    closed = tuple(faded for faded in planned.closing if faded.memory_id in still)
     blast = planning.blast_of(state, ledger.rows, len(closed), operation.now_us)
     refuse_over(blast, state.info.name)
-    for one in closed:
-        memory = memories[one.memory_id]
+    for faded in closed:
+        memory = memories[faded.memory_id]
         ledger.close(operation, memory, _ended(memory.fields, operation.now_us))
     return Decayed(planned.report, closed, blast)
 

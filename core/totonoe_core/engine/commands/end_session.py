@@ -107,11 +107,11 @@ def apply(ledger: Ledger, operation: Operation, command: EndSession) -> SessionE
     groups = tuple(
         group
         for group in planned.ended.groups
-        if {group.kept_id, *(one.memory_id for one in group.superseded)} <= memories.keys()
+        if {group.kept_id, *(memory.memory_id for memory in group.superseded)} <= memories.keys()
     )
     for group in groups:
-        for one in group.superseded:
-            ledger.supersede(operation, memories[one.memory_id], group.kept_id)
+        for memory in group.superseded:
+            ledger.supersede(operation, memories[memory.memory_id], group.kept_id)
     return replace(planned.ended, groups=groups)
 
 
@@ -131,7 +131,7 @@ def _heads(
         for slot, memory in planning.read(rows, view, slots)
         if not keeping.protected(memory.fields)
     ]
-    return sorted(found, key=lambda one: keeping.rank(one[1])), left_out_count
+    return sorted(found, key=lambda item: keeping.rank(item[1])), left_out_count
 
 
 def _asked(index: CollectionIndex, view: View, command: EndSession) -> planning.Mask:
@@ -309,13 +309,13 @@ def _group(
         category=kept.fields.category,
         superseded=tuple(
             Replaced(
-                one.id,
+                memory.id,
                 kept.id,
                 pairs[first, number],
-                snippet(one.content, limits.SNIPPET_CHARS),
+                snippet(memory.content, limits.SNIPPET_CHARS),
                 bool(recalled[number]),
             )
-            for number, one in zip(rest, others, strict=True)
+            for number, memory in zip(rest, others, strict=True)
         ),
         pair_sum=sessions.pair_sum(numbers, pairs),
     )

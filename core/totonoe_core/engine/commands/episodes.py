@@ -158,7 +158,9 @@ class _Heads:
         """Look up ids and those on the way to their heads; return how many were read."""
         before = len(self._places)
         for _ in range(limits.SUPERSEDED_STEPS_MAX + 1):
-            new = list(dict.fromkeys(one for one in wanted if one not in self._places))
+            new = list(
+                dict.fromkeys(memory_id for memory_id in wanted if memory_id not in self._places)
+            )
             if not new:
                 break
             wanted = self._read(new)
@@ -167,19 +169,21 @@ class _Heads:
     def _read(self, new: Sequence[str]) -> list[str]:
         """Read memories; return the ids that superseded them."""
         index, row_of = self._state.index, {}
-        for one in new:
-            slot = index.slot_by_id.get(one)
+        for memory_id in new:
+            slot = index.slot_by_id.get(memory_id)
             if slot is not None:
                 # A view for each slot, since it may be newer than the view before.
-                row_of[one] = int(index.arrays.writer_view().value("row", slot))
+                row_of[memory_id] = int(index.arrays.writer_view().value("row", slot))
         memories = self._rows.memories(list(row_of.values()))
         following = []
-        for one in new:
-            memory = memories.get(row_of.get(one, -1))
-            if memory is None or not self._sees(one, memory):
-                self._places[one] = None
+        for memory_id in new:
+            memory = memories.get(row_of.get(memory_id, -1))
+            if memory is None or not self._sees(memory_id, memory):
+                self._places[memory_id] = None
                 continue
-            self._places[one] = _Place(memory.row, one, memory.status, memory.superseded_by)
+            self._places[memory_id] = _Place(
+                memory.row, memory_id, memory.status, memory.superseded_by
+            )
             if memory.status is Status.SUPERSEDED:
                 following.append(memory.superseded_by)
         return following
@@ -210,14 +214,18 @@ class _Heads:
     def shown(self, episode: Episode) -> Episode:
         """Return an episode as an answer shows it."""
         self.look_up(episode.memory_ids)
-        heads = dict.fromkeys(self._head(one) for one in episode.memory_ids)
+        heads = dict.fromkeys(self._head(memory_id) for memory_id in episode.memory_ids)
         seen = [head for head in heads if head is not None]
         there = [head.id for head in seen if head.status is not Status.FORGOTTEN]
         return replace(episode, memory_ids=tuple(there), gone_count=len(seen) - len(there))
 
     def memories(self, episode: Episode) -> list[Memory]:
         """Return the memories of a shown episode, without those hidden or forgotten meanwhile."""
-        places = [place for one in episode.memory_ids if (place := self._places[one]) is not None]
+        places = [
+            place
+            for memory_id in episode.memory_ids
+            if (place := self._places[memory_id]) is not None
+        ]
         found = self._rows.memories([place.row for place in places])
         return [
             memory

@@ -26,7 +26,7 @@ def due(state: CollectionState, now_us: int) -> Iterator[Expire]:
     for begin in range(0, len(rows), limits.EXPIRED_PER_OPERATION_MAX):
         found = state.file.rows.memories(rows[begin : begin + limits.EXPIRED_PER_OPERATION_MAX])
         if found:
-            yield Expire("", tuple(one.id for one in found.values()))
+            yield Expire("", tuple(memory.id for memory in found.values()))
 
 
 def expire(ledger: Ledger, operation: Operation, command: Expire) -> Expired:

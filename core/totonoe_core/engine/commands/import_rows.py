@@ -182,8 +182,8 @@ class _Batch:
         ledger = self._ledger
         if ledger.rows.episode(given.id) is not None:
             raise _taken(given.id)
-        for one in given.memory_ids:
-            self._row("memory_ids", one)
+        for memory_id in given.memory_ids:
+            self._row("memory_ids", memory_id)
         ledger.file.put_episode(replace(given, revision=self._operation.revision))
         self._operation.touched.episodes.append(given.id)
 

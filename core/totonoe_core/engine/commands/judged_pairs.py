@@ -41,9 +41,9 @@ def judged_pairs(rows: Rows, model_number: int, most: int) -> list[JudgedPair]:
     with rows.snapshot():
         found = _dismissed(rows, most) + _merged(rows, most)
     return [
-        _pair(one, other, same)
-        for one, other, same in found
-        if all(memory.vector and memory.model_number == model_number for memory in (one, other))
+        _pair(first, other, same)
+        for first, other, same in found
+        if all(memory.vector and memory.model_number == model_number for memory in (first, other))
     ]
 
 
@@ -51,7 +51,7 @@ def _dismissed(rows: Rows, most: int) -> list[tuple[Memory, Memory, bool]]:
     pairs = rows.dismissed_live(most)
     memories = rows.memories(sorted({row for pair in pairs for row in pair}))
     both = ((memories[a], memories[b]) for a, b in pairs)
-    return [(one, other, False) for one, other in both if _public(one, other)]
+    return [(first, other, False) for first, other in both if _public(first, other)]
 
 
 def _merged(rows: Rows, most: int) -> list[tuple[Memory, Memory, bool]]:
@@ -75,7 +75,7 @@ def _merged(rows: Rows, most: int) -> list[tuple[Memory, Memory, bool]]:
 
 
 def _public(*versions: Memory) -> bool:
-    return not any(one.fields.private for one in versions)
+    return not any(memory.fields.private for memory in versions)
 
 
 def _pair(one: Memory, other: Memory, same: bool) -> JudgedPair:

@@ -174,7 +174,7 @@ class _RowLayers:
         found = {image.revision for image in images} | {image.since for image in images}
         if len(images) < limit:
             found.add(since)
-        return sorted(one for one in found if one > revision)
+        return sorted(number for number in found if number > revision)
 
 
 def _standing(layers: _RowLayers, target: int, left: int, later: list[int]) -> Standing:

@@ -73,9 +73,9 @@ class Merging:
             return planned
         after = self._ledger.replace(operation, keep, after, self._ledger.features_of(after))
         self._ledger.join_access(after, removed)
-        for one in removed:
-            self._ledger.supersede(operation, one, after.id)
-        rows = [one.row for one in (keep, *removed)]
+        for memory in removed:
+            self._ledger.supersede(operation, memory, after.id)
+        rows = [memory.row for memory in (keep, *removed)]
         asked = {row for held in likely.partners(self._ledger, rows).values() for row, _ in held}
         self._shorten_chains(operation, after, removed, agent_id)
         self._move_links(operation, after, self._moving(after, removed, agent_id))
@@ -99,7 +99,7 @@ class Merging:
     ) -> tuple[Memory, Merged]:
         """Return the merged memory, not stamped yet, and the answer with it. Changes nothing."""
         agent_id = command.agent_id
-        sources = tuple(self._ledger.shown(one, agent_id) for one in removed)
+        sources = tuple(self._ledger.shown(memory, agent_id) for memory in removed)
         after = merge.joined(keep, removed, same_key)
         report = None
         if command.content and (command.content != keep.content or command.vector):
@@ -113,7 +113,9 @@ class Merging:
             memory=self._ledger.shown(after, agent_id),
             sources=sources,
             guard=report,
-            lost=lost_details([(one.id, one.content) for one in (keep, *removed)], after.content),
+            lost=lost_details(
+                [(memory.id, memory.content) for memory in (keep, *removed)], after.content
+            ),
             moved_link_count=moving.moved_count,
             dropped_link_count=moving.dropped_count,
         )
@@ -139,25 +141,25 @@ class Merging:
     def _named(self, command: Merge) -> tuple[Memory, ...]:
         """Return the memories of a merge, the one that stays first, if they may be merged."""
         named = (command.keep_id, *command.remove_ids)
-        found = tuple(self._ledger.visible(one, command.agent_id) for one in named)
+        found = tuple(self._ledger.visible(memory_id, command.agent_id) for memory_id in named)
         # Before their status: a caller that read them before another merge must read again.
         for memory_id, revision in command.expected_revisions:
             memory = self._ledger.visible(memory_id, command.agent_id)
             self._ledger.check_expected(memory, revision)
-        for one in found:
-            self._ledger.check_live(one, command.agent_id)
-            check_state(one)
+        for source in found:
+            self._ledger.check_live(source, command.agent_id)
+            check_state(source)
         rows: set[int] = set()
-        for one in found:
-            if one.row in rows:
-                raise _bad_merge(f"{one.id} twice", "each memory once")
-            rows.add(one.row)
+        for source in found:
+            if source.row in rows:
+                raise _bad_merge(f"{source.id} twice", "each memory once")
+            rows.add(source.row)
         keep = found[0].fields
-        for one in found[1:]:
-            if one.fields.private is not keep.private:
+        for source in found[1:]:
+            if source.fields.private is not keep.private:
                 raise _bad_merge("private memories beside others", "all private, or none")
-            if one.fields.state_kind is not keep.state_kind:
-                got = f"{one.fields.state_kind.value} beside {keep.state_kind.value}"
+            if source.fields.state_kind is not keep.state_kind:
+                got = f"{source.fields.state_kind.value} beside {keep.state_kind.value}"
                 raise _bad_merge(got, "one state kind")
         return found
 
@@ -172,8 +174,8 @@ class Merging:
         """Return the merged memory with its new text, and the guard's report on it."""
         if vector is None:
             # The text of one of them has its vector already.
-            same = (one.vector for one in removed if one.content == command.content)
-            vector = next((np.frombuffer(one, np.float32) for one in same if one), None)
+            same = (memory.vector for memory in removed if memory.content == command.content)
+            vector = next((np.frombuffer(data, np.float32) for data in same if data), None)
         text = GuardedText(
             policy=self._ledger.state.info.guard,
             agent_id=command.agent_id,
@@ -181,7 +183,7 @@ class Merging:
             content_hash=refusing_hash(command.content),
             fields=after.fields,
             force=command.force,
-            replaced=tuple(self._ledger.slot_of(one) for one in (after, *removed)),
+            replaced=tuple(self._ledger.slot_of(memory) for memory in (after, *removed)),
             next_vector=operation.next_vectors.get(command.content),
         )
         report = self._guarding.by_text(text, operation.now_us)
@@ -211,10 +213,10 @@ class Merging:
         follows the chain.
         """
         left = limits.MERGE_CHAIN_MAX
-        for one in removed:
+        for source in removed:
             if not left:
                 return
-            earlier = self._ledger.rows.superseded_by(one.id, left)
+            earlier = self._ledger.rows.superseded_by(source.id, left)
             left -= len(earlier)
             for memory in earlier:
                 if memory.status is Status.SUPERSEDED and may_see(memory, agent_id):
@@ -226,13 +228,13 @@ class Merging:
         Links to memories that the agent may not see move as well, uncounted.
         """
         ledger = self._ledger
-        links = ledger.rows.links([one.row for one in (keep, *removed)])
+        links = ledger.rows.links([memory.row for memory in (keep, *removed)])
         own = {(target, link.type): link for target, link in links[keep.row]}
         # A question is about one text: it does not move to another.
         brought = [
             (target, link)
-            for one in removed
-            for target, link in links[one.row]
+            for memory in removed
+            for target, link in links[memory.row]
             if link.type is not LinkType.LIKELY_SAME
         ]
         after = merge.links_after(links[keep.row], brought, set(links))
@@ -242,12 +244,12 @@ class Merging:
             return may_see(others[row], agent_id)
 
         gone: dict[_PairKey, tuple[Memory, int, Link]] = {}
-        for one in (keep, *removed):
-            for target, link in links[one.row]:
-                stays = one is keep and (target, link.type) in after
+        for memory in (keep, *removed):
+            for target, link in links[memory.row]:
+                stays = memory is keep and (target, link.type) in after
                 # Both ends of a pair among the merged hold its link.
-                if not stays and (target, one.row, link.type.inverse) not in gone:
-                    gone[one.row, target, link.type] = one, target, link
+                if not stays and (target, memory.row, link.type.inverse) not in gone:
+                    gone[memory.row, target, link.type] = memory, target, link
         moved = [
             (target, link)
             for (target, type_), link in after.items()

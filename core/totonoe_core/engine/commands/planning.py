@@ -82,12 +82,12 @@ def seen(memories: Iterable[Memory]) -> tuple[Seen, ...]:
 
 def unchanged(ledger: Ledger, found: Sequence[Seen]) -> Mapping[str, Memory]:
     """Return the memories that are unchanged since the plan, by id."""
-    now = ledger.rows.memories([one.row for one in found])
+    now = ledger.rows.memories([seen.row for seen in found])
     return {
-        one.memory_id: memory
-        for one in found
-        if (memory := now.get(one.row)) is not None
-        and memory.revision == one.revision
+        seen.memory_id: memory
+        for seen in found
+        if (memory := now.get(seen.row)) is not None
+        and memory.revision == seen.revision
         and memory.status is Status.ACTIVE
     }
 

@@ -48,7 +48,9 @@ class Purging:
         # First, since it is found by the contents of the rows.
         reply_count = self._rewrite_replies(named, write=True)
         self._pass_on(operation, named)
-        version_count = sum(self._ledger.purge(operation, one) for one in named.memories.values())
+        version_count = sum(
+            self._ledger.purge(operation, memory) for memory in named.memories.values()
+        )
         episode_count = file.purge.leave_episodes(named.memories)
         file.note_purge()
         ids = tuple(named.memories)
@@ -57,7 +59,10 @@ class Purging:
     def unsaid(self, results: tuple[Result, ...]) -> tuple[Result, ...]:
         """Return an operation's own results, which are kept too, without purged words."""
         gone = {
-            one for result in results if isinstance(result, Purged) for one in result.purged_ids
+            purged_id
+            for result in results
+            if isinstance(result, Purged)
+            for purged_id in result.purged_ids
         }
         if not gone or len(results) == 1:
             return results
@@ -70,7 +75,7 @@ class Purging:
         return Purged(
             tuple(named.memories),
             named.missing_ids,
-            sum(file.purge.version_count(one.row) for one in named.memories.values()),
+            sum(file.purge.version_count(memory.row) for memory in named.memories.values()),
             self._rewrite_replies(named, write=False) if named.memories else 0,
             len(file.purge.episodes_with(named.memories)),
         )
@@ -127,22 +132,22 @@ class Purging:
         If the purged one ends a chain, or more than MERGE_CHAIN_MAX come before it, its id stays in
         the chain, and following the chain ends there.
         """
-        for one in named.memories.values():
-            onward = one.superseded_by
+        for memory in named.memories.values():
+            onward = memory.superseded_by
             for _ in range(len(named.memories)):
                 if onward not in named.memories:
                     break
                 onward = named.memories[onward].superseded_by
             if not onward:
                 continue
-            for before in self._ledger.rows.superseded_by(one.id, limits.MERGE_CHAIN_MAX):
+            for before in self._ledger.rows.superseded_by(memory.id, limits.MERGE_CHAIN_MAX):
                 # A forgotten memory keeps the revision that records who forgot it.
                 if before.status is Status.SUPERSEDED and before.id not in named.memories:
                     after = replace(before, superseded_by=onward)
                     self._ledger.replace(operation, before, after)
 
     def _rewrite_replies(self, named: _Named, *, write: bool) -> int:
-        gone = {one.row for one in named.memories.values()}
+        gone = {memory.row for memory in named.memories.values()}
 
         def unlinked(revision: int) -> bool:
             row = self._ledger.rows.history.operation(revision)

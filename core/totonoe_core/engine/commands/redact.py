@@ -60,7 +60,7 @@ class Redaction:
     def without(self, results: tuple[Result, ...], revision: int) -> tuple[Result, ...]:
         """Return the results of the operation of a revision, at every depth, without the words."""
         found = cast(tuple[Result, ...], self._of(results))
-        if any(isinstance(one, Unlinked) for one in found) and self._unlinked(revision):
+        if any(isinstance(answer, Unlinked) for answer in found) and self._unlinked(revision):
             found = tuple(map(_unsaid_if_unlinked, found))
         return found
 
@@ -142,9 +142,9 @@ def _unsaid_if_unlinked(result: Result) -> Result:
     return result
 
 
-def _unquoted(one: Duplicate | SimilarMemory) -> Duplicate | SimilarMemory:
-    judgement = one.judgement and _without_evidence(one.judgement)
-    return dataclasses.replace(one, snippet="", judgement=judgement)
+def _unquoted(answer: Duplicate | SimilarMemory) -> Duplicate | SimilarMemory:
+    judgement = answer.judgement and _without_evidence(answer.judgement)
+    return dataclasses.replace(answer, snippet="", judgement=judgement)
 
 
 def _without_evidence(judgement: Judgement) -> Judgement:
@@ -157,7 +157,7 @@ def _unsnipped(match: OutdatedMatch) -> OutdatedMatch:
 
 def _silent(report: GuardReport) -> GuardReport:
     duplicate = report.duplicate and cast(Duplicate, _unquoted(report.duplicate))
-    similar = tuple(cast(SimilarMemory, _unquoted(one)) for one in report.similar)
+    similar = tuple(cast(SimilarMemory, _unquoted(memory)) for memory in report.similar)
     forgotten = report.forgotten and dataclasses.replace(report.forgotten, snippet="")
     question = report.question and cast(SimilarMemory, _unquoted(report.question))
     nearest = report.nearest and cast(SimilarMemory, _unquoted(report.nearest))

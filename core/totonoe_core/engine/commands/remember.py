@@ -67,7 +67,7 @@ def wanted(ledger: Ledger, command: Remember, now_us: int) -> Wanted:
         )
     command = replace(command, fields=expiry.begun(command.fields, now_us))
     replaced = superseding.named(ledger, command)
-    distinct = frozenset(ledger.slot_of(one) for one in _distinct(ledger, command))
+    distinct = frozenset(ledger.slot_of(memory) for memory in _distinct(ledger, command))
     text = GuardedText.of(command, policy, replaced, distinct)
     grown = None if waits else growing.grown_by(ledger, command, now_us)
     if grown is not None:
@@ -224,14 +224,14 @@ class Remembering:
             for slot in slots
             if replaceable.gives_way(self._state, text, slot)
         ]
-        for one in before:
-            self._ledger.supersede(operation, one, memory.id)
+        for older in before:
+            self._ledger.supersede(operation, older, memory.id)
         return Remembered(
             saved=True,
             memory_id=memory.id,
             guard=report,
             links=links,
-            superseded_ids=tuple(one.id for one in before),
+            superseded_ids=tuple(older.id for older in before),
         )
 
     def _score_later(self, memory: Memory, neighbours: Neighbours | None) -> None:
@@ -473,8 +473,8 @@ class Remembering:
             self._score_again(operation, memory, text, features, neighbours)
         if report is not None:
             report = self._not_dismissed(memory, report)
-        for one in gone:
-            self._ledger.supersede(operation, one, memory.id)
+        for older in gone:
+            self._ledger.supersede(operation, older, memory.id)
         return Updated(
             updated=True, memory=self._ledger.shown(memory, command.agent_id), guard=report
         )

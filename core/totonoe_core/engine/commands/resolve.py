@@ -89,20 +89,20 @@ class Resolving:
                 "SELF_LINK", field="other_id", got=other.id, allowed="another memory"
             )
         # Before their status: the loser of a race must hear who won it.
-        for one, expected in (
+        for named, expected in (
             (memory, command.expected_revision),
             (other, command.other_expected_revision),
         ):
-            if expected and one.revision != expected:
+            if expected and named.revision != expected:
                 raise StaleRevision(
-                    name=one.id,
+                    name=named.id,
                     expected=expected,
-                    actual=one.revision,
-                    operation_id=self._operation_of(one.revision),
+                    actual=named.revision,
+                    operation_id=self._operation_of(named.revision),
                 )
-        for one in (memory, other):
-            ledger.check_live(one, agent_id)
-            check_state(one)
+        for named in (memory, other):
+            ledger.check_live(named, agent_id)
+            check_state(named)
         return memory, other
 
     def _operation_of(self, revision: int) -> str:
@@ -122,7 +122,7 @@ class Resolving:
 
 def _merge_of(command: Resolve, memory: Memory, other: Memory) -> Merge:
     """Return the Merge that the answer SAME is."""
-    a, b = sorted((memory, other), key=lambda one: (one.created_us, one.id))
+    a, b = sorted((memory, other), key=lambda memory: (memory.created_us, memory.id))
     kept, _ = keeper(a, b, Verdict.DUPLICATE)
     gone = b if kept is a else a
     return Merge(

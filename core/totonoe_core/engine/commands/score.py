@@ -50,7 +50,7 @@ def score(ledger: Ledger, guarding: Guarding, operation: Operation, command: Sco
     seen = masks.readable(view, ledger.index.arrays.agents.find(command.agent_id))[waiting]
     return Scored(
         scored_count=int(np.count_nonzero(seen[: len(now)])),
-        link_count=sum(all(may_see(one, command.agent_id) for one in pair) for pair in found),
+        link_count=sum(all(may_see(memory, command.agent_id) for memory in pair) for pair in found),
         left_count=int(np.count_nonzero(seen[len(now) :])),
     )
 

@@ -198,7 +198,7 @@ def _old_value(own: str, other: str, judgement: Judgement) -> str | None:
     """
     if judgement.verdict not in (Verdict.UPDATE, Verdict.CONTRADICTION):
         return ""
-    if any(one.finding in SHARED for one in judgement.evidence):
+    if any(line.finding in SHARED for line in judgement.evidence):
         return ""
     places = certainly_exclusive(own, other, judgement)
     return " ".join(form_of(other[slice(*place)]) for _, place in places) if places else None
@@ -222,7 +222,7 @@ def _holders(
         slot
         for slot in (
             *replaceable.in_words_of(state, text, nearest)[: limits.SAME_VALUE_MAX],
-            *(one.slot for one in neighbours.judged),
+            *(neighbour.slot for neighbour in neighbours.judged),
         )
         if slot not in (without, *text.replaced) and replaceable.gives_way(state, text, slot)
     ]

@@ -111,8 +111,8 @@ class Tidying:
         clusters = []
         if not found.blast.over:
             clusters = [
-                self._close(operation, one, f"{operation.revision}-{number}")
-                for number, one in enumerate(found.doubles, 1)
+                self._close(operation, doubles, f"{operation.revision}-{number}")
+                for number, doubles in enumerate(found.doubles, 1)
             ]
         answer = self._answer(found)
         file = self._ledger.file
@@ -125,7 +125,7 @@ class Tidying:
                 # Doubles that were not closed are read again.
                 cursor=state.cursor if found.blast.over or found.more else found.cursor,
                 runs=state.runs + bool(clusters),
-                closed=state.closed + sum(len(one.closed_ids) for one in clusters),
+                closed=state.closed + sum(len(doubles.closed_ids) for doubles in clusters),
                 last_us=operation.now_us,
                 over=found.blast.over,
             ),
@@ -138,11 +138,11 @@ class Tidying:
         fields = found.kept.fields
         fields = replace(fields, payload=tidy.noted(fields.payload, cluster=cluster_id))
         ledger.replace(operation, found.kept, replace(found.kept, fields=fields))
-        for one in found.closed:
-            payload = tidy.noted(one.fields.payload, cluster=cluster_id)
+        for memory in found.closed:
+            payload = tidy.noted(memory.fields.payload, cluster=cluster_id)
             # All of them are valid now.
-            ended = replace(one.fields, payload=payload, valid_to_us=operation.now_us)
-            ledger.close(operation, one, ended)
+            ended = replace(memory.fields, payload=payload, valid_to_us=operation.now_us)
+            ledger.close(operation, memory, ended)
         return _closed(found, cluster_id)
 
     def _found(self, command: Tidy, now_us: int) -> _Found:
@@ -171,7 +171,7 @@ class Tidying:
             axis=1,
         )
         found, unread = self._doubles(rows, said, within, policy.read_max)
-        count = sum(len(one.closed) for one in found)
+        count = sum(len(doubles.closed) for doubles in found)
         closing = min(count, policy.closes_max, command.limit or policy.closes_max)
         may = planning.blast_of(self._ledger.state, self._ledger.rows, closing, now_us).fitted()
         # Doubles that are all protected are not left for a later run.
@@ -207,9 +207,9 @@ class Tidying:
         return found, len(slots) > read_max
 
     def _answer(self, found: _Found) -> Tidied:
-        closing = [one.fields.state_kind for each in found.doubles for one in each.closed]
+        closing = [memory.fields.state_kind for each in found.doubles for memory in each.closed]
         return Tidied(
-            clusters=tuple(_closed(one, "") for one in found.doubles),
+            clusters=tuple(_closed(doubles, "") for doubles in found.doubles),
             read_counts=found.read_counts,
             closed_counts=counted(STATE_KINDS[kind] for kind in closing),
             complete=not found.cursor,
@@ -227,5 +227,7 @@ def _shared(hashes: NDArray[np.uint64]) -> NDArray[np.int64]:
 
 
 def _closed(found: Doubles, cluster_id: str) -> ClosedDoubles:
-    closed, protected = (tuple(one.id for one in some) for some in (found.closed, found.protected))
+    closed, protected = (
+        tuple(memory.id for memory in some) for some in (found.closed, found.protected)
+    )
     return ClosedDoubles(found.kept.id, closed, protected, cluster_id)

@@ -42,8 +42,8 @@ class Undoing:
         plan = Planner(self._ledger, self._guarding, command, target, found, operation).plan()
         conflicts = tuple(plan.conflicts)
         if conflicts and not command.partial:
-            if any(one.kind not in _ANSWERED for one in conflicts):
-                raise UndoRefused(target.revision, [_told(one) for one in conflicts])
+            if any(conflict.kind not in _ANSWERED for conflict in conflicts):
+                raise UndoRefused(target.revision, [_told(conflict) for conflict in conflicts])
             return Undone(False, info, conflicts=conflicts)
         if not plan:
             return Undone(False, info, conflicts=conflicts)
@@ -72,7 +72,7 @@ class Undoing:
         return Undone(
             undone=bool(plan) and (command.partial or not plan.conflicts),
             operation=info,
-            memories=tuple(self._with_links(one, plan, command.agent_id) for one in shown),
+            memories=tuple(self._with_links(memory, plan, command.agent_id) for memory in shown),
             episode_ids=_episode_ids(plan),
             link_count=self._link_count(plan, command),
             collection=plan.settings,
@@ -90,7 +90,7 @@ class Undoing:
         else:
             rows = history.operations_with_id(command.operation_id)
             # After seven days an id may be used again: the newest counts.
-            rows = [one for one in rows if one.agent_id == command.agent_id][:1] or rows
+            rows = [row for row in rows if row.agent_id == command.agent_id][:1] or rows
         agent_id = command.agent_id
         found = [
             (row, reached, info)
@@ -152,10 +152,10 @@ class Undoing:
         for (source, target, _), link in plan.restored.items():
             link = replace(link, target_id=ends[target].id)
             ledger.put_link_pair(operation, ends[source], ends[target], link)
-        for one in plan.dismissals_gone:
-            ledger.delete_dismissal(operation, one)
-        for one in plan.dismissals_back:
-            ledger.put_dismissal(operation, one)
+        for dismissal in plan.dismissals_gone:
+            ledger.delete_dismissal(operation, dismissal)
+        for dismissal in plan.dismissals_back:
+            ledger.put_dismissal(operation, dismissal)
         for episode in plan.episodes_gone:
             ledger.file.delete_episode(episode, operation.revision)
         for episode in plan.episodes_back:
@@ -179,17 +179,21 @@ class Undoing:
 
     def _shown(self, memories: Iterable[Memory], found: Reach, agent_id: str) -> tuple[Memory, ...]:
         """Return those that the caller may see, as answers show them."""
-        own = [one for one in memories if one.row in found.visible and may_see(one, agent_id)]
+        own = [
+            memory
+            for memory in memories
+            if memory.row in found.visible and may_see(memory, agent_id)
+        ]
         shown = self._ledger.state.shown(self._ledger.rows, own, agent_id)
-        return tuple(replace(one, vector=b"") for one in shown)
+        return tuple(replace(memory, vector=b"") for memory in shown)
 
     def _with_links(self, memory: Memory, plan: Plan, agent_id: str) -> Memory:
         """Return a memory of a preview with the links that it would have."""
         gone = self._links_of(memory, plan.removed, plan, agent_id)
         back = self._links_of(memory, plan.restored, plan, agent_id)
-        other = {(one.target_id, one.type) for one in (*gone, *back)}
-        links = [one for one in memory.links if (one.target_id, one.type) not in other] + back
-        return replace(memory, links=tuple(sorted(links, key=lambda one: -one.confidence)))
+        other = {(link.target_id, link.type) for link in (*gone, *back)}
+        links = [link for link in memory.links if (link.target_id, link.type) not in other] + back
+        return replace(memory, links=tuple(sorted(links, key=lambda link: -link.confidence)))
 
     @staticmethod
     def _links_of(
@@ -215,7 +219,7 @@ class Undoing:
 
 def _episode_ids(plan: Plan) -> tuple[str, ...]:
     both = (*plan.episodes_gone, *plan.episodes_back)
-    return tuple(dict.fromkeys(one.id for one in both))
+    return tuple(dict.fromkeys(episode.id for episode in both))
 
 
 def _same_slot(now: Memory, after: Memory) -> bool:

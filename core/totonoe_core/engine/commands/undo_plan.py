@@ -219,7 +219,7 @@ class Planner:
         refused: dict[int, UndoConflict] = {}
         asked: list[Pair] = []
         said = {} if self._command.force else self._said_again()
-        state, vectors = self._ledger.state, [one.vector for one in said.values()]
+        state, vectors = self._ledger.state, [features.vector for features in said.values()]
         with state.scans.expecting(state.index, state.info.guard, vectors):
             for row, (now, after) in memories.items():
                 try:
@@ -418,8 +418,8 @@ class Planner:
 
     def _links(self) -> None:
         images = {
-            (one.source, one.target, one.link.type): one.link
-            for one in self._history.link_images(self._revision)
+            (link.source, link.target, link.link.type): link.link
+            for link in self._history.link_images(self._revision)
         }
         returning: list[tuple[LinkKey, bool]] = []
         for key in self._reach.links:
@@ -454,7 +454,9 @@ class Planner:
         dead = [row for row in (source, target) if self._status(row) in DEAD]
         if dead:
             # For a memory that cannot come back, its own conflict is listed already.
-            told = {one.memory_id for one in self._plan.conflicts if not one.target_id}
+            told = {
+                conflict.memory_id for conflict in self._plan.conflicts if not conflict.target_id
+            }
             gone = next((row for row in dead if self._plan.ends[row].id not in told), None)
             if gone is not None:
                 other = target if gone == source else source

@@ -41,8 +41,8 @@ class Neighbours:
 
 def shown(near: Sequence[Candidate], above: float) -> list[Candidate]:
     """Return at most SIMILAR_SHOWN_MAX candidates that are near enough to show, nearest first."""
-    chosen = [one for one in near if max(one.cosine, one.jaccard) > above]
-    chosen.sort(key=lambda one: (-max(one.cosine, one.jaccard), one.slot))
+    chosen = [candidate for candidate in near if max(candidate.cosine, candidate.jaccard) > above]
+    chosen.sort(key=lambda candidate: (-max(candidate.cosine, candidate.jaccard), candidate.slot))
     return chosen[: limits.SIMILAR_SHOWN_MAX]
 
 
@@ -106,7 +106,8 @@ def with_one(report: GuardReport, neighbours: Neighbours, now_us: int) -> GuardR
     """Return the report with the memory to ask about, or else with the one to show."""
     texts, text, likely = neighbours.texts, neighbours.texts.text, neighbours.likely
     chosen = likely or undecided(
-        text, [one for one in neighbours.judged if text.policy.is_shown(one.judgement)]
+        text,
+        [neighbour for neighbour in neighbours.judged if text.policy.is_shown(neighbour.judgement)],
     )
     if not chosen:
         return report
@@ -120,11 +121,13 @@ def with_linked(
 ) -> GuardReport:
     """Return the report with every memory that a save was linked to among the similar ones."""
     texts = neighbours.texts
-    shown_ids = {one.memory_id for one in report.similar}
+    shown_ids = {memory.memory_id for memory in report.similar}
     slots = texts.state.index.slot_by_id
-    missing = [slots.get(one) for one in dict.fromkeys(linked) if one not in shown_ids]
-    judged = {one.slot: one for one in neighbours.judged}
-    compared = {one.slot: one for one in neighbours.near}
+    missing = [
+        slots.get(memory_id) for memory_id in dict.fromkeys(linked) if memory_id not in shown_ids
+    ]
+    judged = {neighbour.slot: neighbour for neighbour in neighbours.judged}
+    compared = {candidate.slot: candidate for candidate in neighbours.near}
     # A memory that the caller named was not compared, and needs no showing.
     chosen = [
         compared[slot] if slot in compared else _as_candidate(texts, judged[slot])
@@ -170,7 +173,7 @@ def _gravest(refused_by: int, judged: Mapping[int, Judged], near: bool) -> Verdi
     """Return the gravest verdict on any memory that was read."""
     if refused_by >= 0:
         return judged[refused_by].judgement.verdict if refused_by in judged else Verdict.DUPLICATE
-    verdicts = {one.judgement.verdict for one in judged.values()}
+    verdicts = {neighbour.judgement.verdict for neighbour in judged.values()}
     verdicts.add(Verdict.RELATED if near else Verdict.NEW)
     return next(verdict for verdict in _GRAVEST_FIRST if verdict in verdicts)
 

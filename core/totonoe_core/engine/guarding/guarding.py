@@ -80,7 +80,11 @@ class Guarding:
         found = self._searched(texts, judgements, not why_not, neighbours, own_judge is not None)
         if may_ask:
             judgements.ask_of_duplicate(found.slot)
-        others = [one for one in found.near if one.comparable and one.slot != found.slot]
+        others = [
+            candidate
+            for candidate in found.near
+            if candidate.comparable and candidate.slot != found.slot
+        ]
         shown = answering.shown(others, policy.similar_above)
         texts.read([candidate.slot for candidate in shown])
         unread = False

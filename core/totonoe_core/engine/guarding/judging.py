@@ -315,7 +315,7 @@ def likely_same(text: GuardedText, judged: Iterable[Judged]) -> tuple[Judged, ..
 
     At most LIKELY_LINKS_PER_SAVE. A memory that the text supersedes is no question.
     """
-    likely = [one for one in judged if text.policy.is_likely(one.judgement)]
+    likely = [neighbour for neighbour in judged if text.policy.is_likely(neighbour.judgement)]
     return tuple(undecided(text, likely)[: limits.LIKELY_LINKS_PER_SAVE])
 
 
@@ -325,10 +325,10 @@ def undecided(text: GuardedText, judged: Iterable[Judged]) -> list[Judged]:
     The caller declared no difference, and the text supersedes none of them by its verdict.
     """
     left = [
-        one
-        for one in judged
-        if one.slot not in text.distinct
-        and text.policy.action(one.judgement) is not Action.SUPERSEDE
+        neighbour
+        for neighbour in judged
+        if neighbour.slot not in text.distinct
+        and text.policy.action(neighbour.judgement) is not Action.SUPERSEDE
     ]
     return sorted(left, key=_most_probable)
 

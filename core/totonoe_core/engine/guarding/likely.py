@@ -25,7 +25,7 @@ def partners(ledger: Ledger, rows: Iterable[int]) -> dict[int, list[tuple[int, L
     """Return the likely_same links of some rows, as (row at the other end, link)."""
     links = ledger.rows.links(rows)
     return {
-        row: [(target, one) for target, one in held if one.type is TYPE]
+        row: [(target, link) for target, link in held if link.type is TYPE]
         for row, held in links.items()
     }
 
@@ -54,13 +54,15 @@ def score_again(
         Rows of further memories to read, beside those that are linked now.
     """
     held = dict(partners(ledger, [memory.row])[memory.row])
-    likely = {int(_row(ledger, one)): one for one in known}
+    likely = {int(_row(ledger, neighbour)): neighbour for neighbour in known}
     unread = (held.keys() | set(others)) - likely.keys() - {memory.row}
     read = ledger.rows.memories(sorted(unread))
-    slots = [ledger.slot_of(one) for one in read.values() if one.status is Status.ACTIVE]
+    slots = [ledger.slot_of(other) for other in read.values() if other.status is Status.ACTIVE]
     if slots:
         found = guarding.beside(text, features, slots, operation.reading)
-        likely |= {int(_row(ledger, one)): one for one in likely_same(text, found)}
+        likely |= {
+            int(_row(ledger, neighbour)): neighbour for neighbour in likely_same(text, found)
+        }
     for row in held.keys() - likely.keys():
         ledger.delete_link_pair(operation, memory, row, held[row])
     wanted = sorted(likely.items(), key=lambda item: -item[1].judgement.same_probability)

@@ -75,8 +75,10 @@ def choose(
     linkable = list(_linkable(state, neighbours, has_vector, distance_below))
     newer = None if outdated is None else state.index.slot_by_id.get(outdated.replaced_by_id)
     asked = [slot for slot in map(state.index.slot_by_id.get, asked_ids) if slot is not None]
-    likely = [one for one in neighbours.likely if one.slot not in (*superseded, *asked)]
-    counted = [*superseded, *asked, *(one.slot for one in likely)]
+    likely = [
+        neighbour for neighbour in neighbours.likely if neighbour.slot not in (*superseded, *asked)
+    ]
+    counted = [*superseded, *asked, *(neighbour.slot for neighbour in likely)]
     counted += [slot for slot, _, _ in linkable[: 2 * count_max]]
     counted += [] if newer is None else [newer]
     held = _Held(state.file.rows, [int(view.value("row", slot)) for slot in counted])
@@ -98,15 +100,21 @@ def choose(
         row = int(view.value("row", slot))
         if row not in chosen and held(row) < limits.AUTO_LINKS_PER_MEMORY_MAX:
             chosen[row] = slot, type_, min(1.0, max(0.0, confidence))
-    texts.read([*(slot for slot, _, _ in chosen.values()), *(one.slot for one in likely), *asked])
+    texts.read(
+        [
+            *(slot for slot, _, _ in chosen.values()),
+            *(neighbour.slot for neighbour in likely),
+            *asked,
+        ]
+    )
     links = {
         (row, type_): Link(texts.of(slot).id, type_, confidence)
         for row, (slot, type_, confidence) in chosen.items()
     }
-    for one in likely:
-        found = texts.of(one.slot)
+    for neighbour in likely:
+        found = texts.of(neighbour.slot)
         if held(found.row) < limits.LINKS_PER_MEMORY_MAX:
-            links[found.row, LinkType.LIKELY_SAME] = link_to(found.id, one)
+            links[found.row, LinkType.LIKELY_SAME] = link_to(found.id, neighbour)
     for found in map(texts.of, asked):
         if held(found.row) < limits.LINKS_PER_MEMORY_MAX:
             links[found.row, LinkType.MAY_REPLACE] = Link(found.id, LinkType.MAY_REPLACE, 1.0)
@@ -165,11 +173,13 @@ def _linkable(
     """Yield slots to link to with type and confidence, the most important first."""
     if distance_below == 0.0:
         return
-    nearness = {one.slot: max(one.cosine, one.jaccard) for one in neighbours.near}
-    for one in neighbours.judged:
-        type_ = _link_type(one.judgement)
+    nearness = {
+        candidate.slot: max(candidate.cosine, candidate.jaccard) for candidate in neighbours.near
+    }
+    for neighbour in neighbours.judged:
+        type_ = _link_type(neighbour.judgement)
         if type_ is not None:
-            yield one.slot, type_, nearness.get(one.slot, one.similarity)
+            yield neighbour.slot, type_, nearness.get(neighbour.slot, neighbour.similarity)
     if not has_vector:
         return
     slots = np.array([near.slot for near in neighbours.near], np.int64)
@@ -182,7 +192,7 @@ def _linkable(
 def _link_type(judgement: Judgement) -> LinkType | None:
     """Return a verdict's type of link; `None` if only nearness links them."""
     type_ = _LINK_TYPES.get(judgement.verdict)
-    found = {one.finding for one in judgement.evidence}
+    found = {line.finding for line in judgement.evidence}
     if type_ is not LinkType.REFINES or Finding.JUDGE in found:
         return type_
     adds, lacks = Finding.ADDED in found, Finding.MISSING in found

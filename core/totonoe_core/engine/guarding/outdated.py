@@ -123,7 +123,9 @@ def _in_chains(
     if not alike:
         return []
     judged = guarding.beside(texts.text, texts.features, alike, reading or ReadingBudget())
-    same = [one.slot for one in judged if one.judgement.verdict is Verdict.DUPLICATE]
+    same = [
+        neighbour.slot for neighbour in judged if neighbour.judgement.verdict is Verdict.DUPLICATE
+    ]
     return [ledger.by_slot(slot) for slot in same]
 
 

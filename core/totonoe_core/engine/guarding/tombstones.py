@@ -54,7 +54,7 @@ def match(
     if not text.fields.compared:
         return None
     same = in_same_words(state, text, canonical, Status.FORGOTTEN)
-    for memory in sorted(same, key=lambda one: -one.revision):
+    for memory in sorted(same, key=lambda memory: -memory.revision):
         operation = state.file.rows.history.operation(memory.revision)
         if operation is None:  # forgotten by this operation, whose row is written last
             return None

@@ -24,7 +24,7 @@ def refusal(state: CollectionState, text: GuardedText, now_us: int) -> GuardRepo
     same = tombstones.in_same_words(state, text, canonical_hash(text.content), Status.PENDING)
     if not same:
         return None
-    memory = min(same, key=lambda one: one.row)
+    memory = min(same, key=lambda memory: memory.row)
     duplicate = Duplicate(
         memory_id=memory.id,
         age=age_text(memory.created_us, now_us),

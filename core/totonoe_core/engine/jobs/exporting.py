@@ -176,16 +176,16 @@ class Exporting:
 
     def _lines(self, records: list[Record]) -> list[bytes]:
         vectors = self._query.include_vectors
-        return [writing.record(one, vectors=vectors) for one in records]
+        return [writing.record(record, vectors=vectors) for record in records]
 
     def _with_vectors(self, rows: Rows, found: dict[int, Memory]) -> dict[int, Memory]:
         """Return memories with the vectors of the collection's model for their text, if any."""
         number = self._state.published.model_number
-        others = [row for row, one in found.items() if one.model_number != number]
+        others = [row for row, memory in found.items() if memory.model_number != number]
         if not (others and self._query.include_vectors):
             return found
         now = rows.memories(others).values()
-        held = {one.row: one for one in rows.beside.of_model(number, now)}
+        held = {memory.row: memory for memory in rows.beside.of_model(number, now)}
         return found | {
             row: replace(
                 found[row],
@@ -200,7 +200,7 @@ class Exporting:
         found = self._with_vectors(rows, past.memories(wanted))
         aside = (rows.aside.get(row) for row in wanted)
         own = self._query.agent_id
-        self._damaged_count += sum(one is not None and one.may_be_known_to(own) for one in aside)
+        self._damaged_count += sum(row is not None and row.may_be_known_to(own) for row in aside)
         access = rows.moment.access(wanted[0], wanted[-1])
         out: list[Record] = []
         for row in wanted:
@@ -216,15 +216,19 @@ class Exporting:
     def _links(self, rows: Rows, wanted: list[int]) -> list[Record]:
         held = [row for row in wanted if self._held[row]]
         links = [
-            one for one in rows.moment.links(held, self._revision) if self._is_held(one.target)
+            link for link in rows.moment.links(held, self._revision) if self._is_held(link.target)
         ]
-        ids = self._seen_ids(rows, {row for one in links for row in (one.source, one.target)})
+        ids = self._seen_ids(rows, {row for link in links for row in (link.source, link.target)})
         out: list[Record] = [
             LinkLine(
-                ids[one.source], ids[one.target], one.link.type, one.link.confidence, one.link.note
+                ids[link.source],
+                ids[link.target],
+                link.link.type,
+                link.link.confidence,
+                link.link.note,
             )
-            for one in links
-            if one.source in ids and one.target in ids
+            for link in links
+            if link.source in ids and link.target in ids
         ]
         self._counts["link"] += len(out)
         return out
@@ -232,18 +236,25 @@ class Exporting:
     def _dismissals(self, rows: Rows, wanted: list[int]) -> list[Record]:
         held = [row for row in wanted if self._held[row]]
         pairs = [
-            one for one in rows.moment.dismissals(held, self._revision) if self._is_held(one.b)
+            dismissal
+            for dismissal in rows.moment.dismissals(held, self._revision)
+            if self._is_held(dismissal.b)
         ]
         if not pairs:
             return []
-        then = self._past(rows).memories([row for one in pairs for row in (one.a, one.b)])
+        then = self._past(rows).memories(
+            [row for dismissal in pairs for row in (dismissal.a, dismissal.b)]
+        )
         out: list[Record] = [
-            DismissalLine(then[one.a].id, then[one.b].id, one.agent_id, one.note)
-            for one in pairs
-            if one.a in then
-            and one.b in then
+            DismissalLine(
+                then[dismissal.a].id, then[dismissal.b].id, dismissal.agent_id, dismissal.note
+            )
+            for dismissal in pairs
+            if dismissal.a in then
+            and dismissal.b in then
             # A dismissal of other texts does not count.
-            and (then[one.a].content_hash, then[one.b].content_hash) == (one.hash_a, one.hash_b)
+            and (then[dismissal.a].content_hash, then[dismissal.b].content_hash)
+            == (dismissal.hash_a, dismissal.hash_b)
         ]
         self._counts["dismissal"] += len(out)
         return out
@@ -267,7 +278,7 @@ class Exporting:
             part = ids[start : start + _EPISODES_READ]
 
             def work(rows: Rows, part: list[str] = part) -> list[Record]:
-                found = (self._episode(rows, one) for one in part)
+                found = (self._episode(rows, episode_id) for episode_id in part)
                 return [made for made in found if made is not None]
 
             records = self._in_snapshot(work)
@@ -286,9 +297,12 @@ class Exporting:
             return None
         if not sees_episode(rows, episode_id, agent_id):
             return None
-        row_of = {one: rows.row_of_id(one) for one in then.memory_ids}
+        row_of = {memory_id: rows.row_of_id(memory_id) for memory_id in then.memory_ids}
         held = {row for row in row_of.values() if row is not None and self._is_held(row)}
         seen = self._seen_ids(rows, held)
         return replace(
-            then, memory_ids=tuple(one for one in then.memory_ids if row_of[one] in seen)
+            then,
+            memory_ids=tuple(
+                memory_id for memory_id in then.memory_ids if row_of[memory_id] in seen
+            ),
         )

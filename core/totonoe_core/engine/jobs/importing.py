@@ -252,17 +252,17 @@ class Importing:
         for entry in batch:
             digest.update(entry.raw + b"\n")
         records = [(entry.line, entry.record) for entry in batch if entry.record is not None]
-        memories = [one for _, one in records if isinstance(one, Memory)]
+        memories = [record for _, record in records if isinstance(record, Memory)]
         used = self._use_vectors()
-        lacking = {one.id: one.content for one in memories if not (used and one.vector)}
+        lacking = {memory.id: memory.content for memory in memories if not (used and memory.vector)}
         if lacking and not self._state.words_only:
             vectors = yield self._embedder().submit(list(lacking.values()))
             made = dict(zip(lacking, vectors, strict=True))
             records = [
-                (line, replace(one, vector=made[one.id].tobytes()))
-                if isinstance(one, Memory) and one.id in made
-                else (line, one)
-                for line, one in records
+                (line, replace(record, vector=made[record.id].tobytes()))
+                if isinstance(record, Memory) and record.id in made
+                else (line, record)
+                for line, record in records
             ]
         number = self._told.operation_count + 1
         command = ImportRows(
@@ -325,7 +325,7 @@ class Importing:
 
     def _there(self, asked: Sequence[Entry]) -> Steps[dict[str, Memory]]:
         """Return the memories of the file that are already in the collection, by their ids."""
-        wanted = [one.record.id for one in asked if isinstance(one.record, Memory)]
+        wanted = [entry.record.id for entry in asked if isinstance(entry.record, Memory)]
         return (yield from self._seen(wanted))
 
     def _seen(self, ids: Sequence[str]) -> Steps[dict[str, Memory]]:
@@ -336,7 +336,7 @@ class Importing:
             gotten: Gotten = yield self._get(self._query.agent_id, ids)
         except NotFound:  # the only id of the request
             return {}
-        return {one.id: one for one in gotten.memories}
+        return {memory.id: memory for memory in gotten.memories}
 
     def _refused_with(self, entry: Entry, error: BaseException) -> None:
         """Count a failed line; raise an error that the next line would meet too."""

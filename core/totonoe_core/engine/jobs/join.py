@@ -200,7 +200,7 @@ class Join:
         ):
             return False
         narrow = zip(mine.narrow, scope.narrow, strict=True)
-        if any(bool(((one != now[:size]) & self.among).any()) for one, now in narrow):
+        if any(bool(((before != now[:size]) & self.among).any()) for before, now in narrow):
             return False
         with self._readers.rows() as rows:
             return not rows.dismissals_changed(mine.revision)
@@ -227,7 +227,7 @@ class Join:
         state_kind = view.take("state_kind", live)
         groups = [live[state_kind == code] for code in STATE_KINDS.values()]
         joins = [(slots, *_narrowest(slots, self._needed)) for slots in groups if len(slots) > 1]
-        joins = [one for one in joins if len(one[1])]
+        joins = [join for join in joins if len(join[1])]
         each = [pair_count(len(slots), len(some)) for slots, some, _ in joins]
         self.total_count = sum(each) * (1 if question.jaccard_above is None else 2)
         yield True
@@ -320,7 +320,7 @@ def no_candidates(view: View, read: Rows, pairs: Sequence[Pair]) -> set[Pair]:
     gone = {pair for pair, sides in zip(pairs, live.tolist(), strict=True) if not all(sides)}
     rows = view.take("row", slots.ravel()).reshape(-1, 2).tolist()
     by_rows = {(a, b): pair for (a, b), pair in zip(rows, pairs, strict=True)}
-    return gone | {by_rows[one] for one in read.dismissed(by_rows)}
+    return gone | {by_rows[pair] for pair in read.dismissed(by_rows)}
 
 
 def _narrowest(slots: Slots, needed: Sequence[Mask]) -> tuple[Slots, list[Mask]]:

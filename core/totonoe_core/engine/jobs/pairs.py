@@ -155,14 +155,19 @@ class PairSearch:
         if self._judging is None:
             return
         compared = sorted(
-            self._compared(self._nearest_pairs()), key=lambda one: -one.judgement.same_probability
+            self._compared(self._nearest_pairs()), key=lambda pair: -pair.judgement.same_probability
         )[: limits.MERGE_CANDIDATES_JUDGED_MAX]
         for begin in range(0, len(compared), limits.JUDGE_PAIRS_PER_SCORE):
             turns = self._turns()
             part = self._compared(
-                [one.pair for one in compared[begin : begin + limits.JUDGE_PAIRS_PER_SCORE]]
+                [
+                    comparison.pair
+                    for comparison in compared[begin : begin + limits.JUDGE_PAIRS_PER_SCORE]
+                ]
             )
-            opened = [found for one in part if (found := self._opened(one)) is not None]
+            opened = [
+                found for comparison in part if (found := self._opened(comparison)) is not None
+            ]
             if opened:
                 yield self._judging.submit([found.texts for found in opened])
                 self._heard(opened, turns)
@@ -180,20 +185,20 @@ class PairSearch:
     def _heard(self, opened: Sequence[_Opened], turns: dict[Join, int]) -> None:
         """Keep the judgements of pairs of which the judge has an opinion."""
         assert self._judging is not None
-        for one, texts in opened:
+        for comparison, texts in opened:
             _, opinion = self._judging.look_up(texts)
             if opinion is not None:
-                stated = stated_for(opinion, texts, one.b.content)
-                pair = cascade.Open(0, one.compared, one.judgement)
+                stated = stated_for(opinion, texts, comparison.b.content)
+                pair = cascade.Open(0, comparison.compared, comparison.judgement)
                 judgement = cascade.judged_by(pair, stated, self.scope.info.guard)
                 if judgement.differs:
                     # The judge is not certain enough to take a pair away; its probability is low.
-                    before = one.judgement.verdict
+                    before = comparison.judgement.verdict
                     none = Verdict.RELATED if before is Verdict.DUPLICATE else before
                     judgement = replace(judgement, verdict=none)
-                join = self._join_of(one.pair)
-                compared = replace(one.compared, judgement=judgement)
-                join.judged.put(one.pair, compared, turns[join])
+                join = self._join_of(comparison.pair)
+                compared = replace(comparison.compared, judgement=judgement)
+                join.judged.put(comparison.pair, compared, turns[join])
 
     # -- Messages on pairs
 
@@ -203,7 +208,10 @@ class PairSearch:
         They are among the nearest, and do not certainly differ. After all steps.
         """
         pairs = self._nearest_pairs()
-        probability = {one.pair: one.judgement.same_probability for one in self._compared(pairs)}
+        probability = {
+            comparison.pair: comparison.judgement.same_probability
+            for comparison in self._compared(pairs)
+        }
         # The sort keeps the order of equals: nearest first.
         best = sorted(probability, key=lambda pair: -probability[pair])
         return best[: self._query.max_merge_candidates or limits.MERGE_CANDIDATES_MAX]
@@ -219,29 +227,29 @@ class PairSearch:
 
     def candidates(self, pairs: Sequence[Pair]) -> Iterator[MergeCandidate]:
         """Yield candidates of pairs, without those that are none (any more)."""
-        for one in self._compared(pairs):
-            keep, because = keeper(one.a, one.b, one.judgement.verdict)
+        for comparison in self._compared(pairs):
+            keep, because = keeper(comparison.a, comparison.b, comparison.judgement.verdict)
             yield MergeCandidate(
-                memory_a_id=one.a.id,
-                memory_b_id=one.b.id,
-                revision_a=one.a.revision,
-                revision_b=one.b.revision,
-                distance=1.0 - one.similarity,
-                jaccard_similarity=one.jaccard,
-                judgement=one.judgement,
+                memory_a_id=comparison.a.id,
+                memory_b_id=comparison.b.id,
+                revision_a=comparison.a.revision,
+                revision_b=comparison.b.revision,
+                distance=1.0 - comparison.similarity,
+                jaccard_similarity=comparison.jaccard,
+                judgement=comparison.judgement,
                 keep_id=keep.id,
                 keep_because=because,
-                snippet_a=snippet(one.a.content, limits.CANDIDATE_SNIPPET_CHARS),
-                snippet_b=snippet(one.b.content, limits.CANDIDATE_SNIPPET_CHARS),
+                snippet_a=snippet(comparison.a.content, limits.CANDIDATE_SNIPPET_CHARS),
+                snippet_b=snippet(comparison.b.content, limits.CANDIDATE_SNIPPET_CHARS),
             )
 
     def clusters(self) -> list[MergeCluster]:
         """Return groups among the kept pairs. After all steps."""
         memories: dict[int, Memory] = {}
         pairs: list[tuple[int, int]] = []
-        for one in self._compared(self.kept()):
-            memories |= {one.a.row: one.a, one.b.row: one.b}
-            pairs.append((one.a.row, one.b.row))
+        for comparison in self._compared(self.kept()):
+            memories |= {comparison.a.row: comparison.a, comparison.b.row: comparison.b}
+            pairs.append((comparison.a.row, comparison.b.row))
         return consolidate.clusters(pairs, list(memories.values()))
 
     def _compared(self, pairs: Sequence[Pair]) -> Iterator[_Compared]:

@@ -66,7 +66,7 @@ class Watch:
 
     def _settle(self) -> None:
         """Answer the waiting read, if there is an answer. Under the lock."""
-        messages = tuple(one for one in (self._ready, self._last) if one is not None)
+        messages = tuple(progress for progress in (self._ready, self._last) if progress is not None)
         if self._waiting is None or not (messages or self._over):
             return
         waiting, self._waiting = self._waiting, None
@@ -89,7 +89,7 @@ class Watches:
         """Add a reader. Raises `Quota`."""
         made = Watch()
         with self._lock:
-            self._held = [one for one in self._held if not one.over]
+            self._held = [watch for watch in self._held if not watch.over]
             if len(self._held) >= self._most:
                 raise Quota("QUOTA_EXCEEDED", f"{self._most} streams watch it, the most")
             self._held.append(made)
@@ -97,22 +97,22 @@ class Watches:
 
     def any(self) -> bool:
         """Return whether a reader waits for more."""
-        return any(not one.over for one in self._all())
+        return any(not watch.over for watch in self._all())
 
     def tell(self, message: ReembedTold) -> None:
         """Send progress to all."""
-        for one in self._all():
-            one.tell(message)
+        for watch in self._all():
+            watch.tell(message)
 
     def end(self, message: ReembedTold) -> None:
         """Send the last message to all."""
-        for one in self._all():
-            one.end(message)
+        for watch in self._all():
+            watch.end(message)
 
     def fail(self, error: BaseException) -> None:
         """End all with an error."""
-        for one in self._all():
-            one.fail(error)
+        for watch in self._all():
+            watch.fail(error)
 
     def _all(self) -> list[Watch]:
         with self._lock:

@@ -221,7 +221,7 @@ class Reembedding:
                     model=model.key,
                 )
             models = state.models()
-            numbers = [at for at, one in enumerate(models) if one.model.key == model.key]
+            numbers = [at for at, known in enumerate(models) if known.model.key == model.key]
             if not numbers:
                 if len(models) >= MODELS_MAX:
                     raise Precondition("REEMBEDDING", f"it had {MODELS_MAX} models, the most")
@@ -263,13 +263,13 @@ class Reembedding:
             pending = state.read_pending()
             if pending is None or pending.cancelled:
                 raise _HaltedError
-            now = state.file.rows.excerpts([one.row for one in found])
+            now = state.file.rows.excerpts([embedding.row for embedding in found])
             fit = [
-                one
-                for one, content_hash in zip(found, contents, strict=True)
-                if one.model_number == pending.model_number
-                and one.row in now
-                and now[one.row].content_hash == content_hash
+                embedding
+                for embedding, content_hash in zip(found, contents, strict=True)
+                if embedding.model_number == pending.model_number
+                and embedding.row in now
+                and now[embedding.row].content_hash == content_hash
             ]
             pending = replace(pending, embedded_count=pending.embedded_count + len(fit))
             state.file.beside.put(fit)
@@ -301,7 +301,9 @@ class Reembedding:
                 # It may have begun anew, with the same model.
                 return False
             beside = file.rows.beside.embeddings(rows).items()
-            file.beside.delete(row for row, one in beside if one.model_number == model_number)
+            file.beside.delete(
+                row for row, embedding in beside if embedding.model_number == model_number
+            )
         return True
 
     # -- On its own thread
@@ -398,12 +400,16 @@ class Reembedding:
                 return
             row = numbers[-1]
             self._embed(lacking, pending, service)
-            done += sum(one.status is not Status.PURGED for one in page)
+            done += sum(memory.status is not Status.PURGED for memory in page)
             self._show(Phase.EMBEDDING, done, max(total, done))
 
     @staticmethod
     def _lacking(memories: Sequence[Memory]) -> list[Memory]:
-        return [one for one in memories if not one.vector and one.status is not Status.PURGED]
+        return [
+            memory
+            for memory in memories
+            if not memory.vector and memory.status is not Status.PURGED
+        ]
 
     def _embed(
         self, memories: Sequence[Memory], pending: Pending, service: EmbeddingService
@@ -412,16 +418,16 @@ class Reembedding:
         found: list[Embedding] = []
         for start in range(0, len(memories), limits.REEMBED_BATCH_TEXTS):
             part = memories[start : start + limits.REEMBED_BATCH_TEXTS]
-            vectors = self._wait(service.submit([one.content for one in part]))
+            vectors = self._wait(service.submit([memory.content for memory in part]))
             self._begun_count += len(part)
             found += [
-                Embedding(one.row, one.revision, vector.tobytes(), pending.model_number)
-                for one, vector in zip(part, vectors, strict=True)
+                Embedding(memory.row, memory.revision, vector.tobytes(), pending.model_number)
+                for memory, vector in zip(part, vectors, strict=True)
             ]
         for start in range(0, len(found), limits.REEMBED_STORED_AT_ONCE):
             end = start + limits.REEMBED_STORED_AT_ONCE
             vectors_now = found[start:end]
-            contents = [one.content_hash for one in memories[start:end]]
+            contents = [memory.content_hash for memory in memories[start:end]]
             self._on_writer(lambda: self._store(vectors_now, contents))  # noqa: B023 - waited for
 
     def _embed_rows(
@@ -442,9 +448,9 @@ class Reembedding:
         with self._readers.rows() as rows:
             prepared.fill(rows, rows.all_memories())
         self._catch_up(prepared, pending, service)
-        for one in (prepared.index.prefix, prepared.index.graph):
-            if one.due():
-                one.maintain(self._halt)
+        for index in (prepared.index.prefix, prepared.index.graph):
+            if index.due():
+                index.maintain(self._halt)
         for tried in itertools.count(1):
             self._check()
             going_on = self._state.pending
@@ -487,7 +493,7 @@ class Reembedding:
             if not page:
                 break
             row = page[-1].row
-            own = [one.row for one in page if one.model_number == number]
+            own = [embedding.row for embedding in page if embedding.model_number == number]
             if own:
                 self._on_writer(lambda: self._exchange(own))  # noqa: B023 - waited for
             done += len(page)
@@ -512,7 +518,11 @@ class Reembedding:
             if not page:
                 break
             row = page[-1].row
-            own = [one.row for one in page if one.model_number == pending.model_number]
+            own = [
+                embedding.row
+                for embedding in page
+                if embedding.model_number == pending.model_number
+            ]
             if own:
                 number = pending.model_number
                 if not self._on_writer(lambda: self._drop(own, number)):  # noqa: B023 - waited for

@@ -179,15 +179,19 @@ class Verifier:
             looked = checks.look(rows, name, key, self._after, limits.VERIFY_STEP_ROWS)
             memories: dict[int, Memory] = {}
             if name == "memory":
-                found = rows.memories([one[0] for one in looked.keys if one not in looked.bad])
+                found = rows.memories(
+                    [entry[0] for entry in looked.keys if entry not in looked.bad]
+                )
                 number = self._state.published.model_number
                 # Rows that exchange their vectors meanwhile are checked again by the writer.
-                memories = {one.row: one for one in rows.beside.of_model(number, found.values())}
+                memories = {
+                    memory.row: memory for memory in rows.beside.of_model(number, found.values())
+                }
         self._compare(memories.values())
         for (row,) in looked.bad if name == "memory" else ():
             self._state.aside.suspect(row)
         if name != "memory":
-            self._bad.update((name, checks.bad_name(one)) for one in looked.bad)
+            self._bad.update((name, checks.bad_name(entry)) for entry in looked.bad)
         self._row_count += len(looked.keys)
         self._damage_count += looked.damaged
         self._after = looked.last
@@ -197,7 +201,7 @@ class Verifier:
     def _compare(self, memories: Iterable[Memory]) -> None:
         """Check memories whose slots differ from their rows again, on the writer's thread."""
         index = self._state.index
-        differing = [one.row for one in memories if not _fits(index, one)]
+        differing = [memory.row for memory in memories if not _fits(index, memory)]
         if differing:
             self._on_writer(lambda: self._mend(differing)).result()
 

@@ -200,10 +200,10 @@ class _Audit:
             if read_count >= limits.AUDIT_OPERATIONS_MAX and before > first:
                 from_us = some[-1].time_us
         agents = [
-            AgentWrites(agent, tuple(sorted(kinds.items(), key=lambda one: (-one[1], one[0]))))
+            AgentWrites(agent, tuple(sorted(kinds.items(), key=lambda item: (-item[1], item[0]))))
             for agent, kinds in counts.items()
         ]
-        agents.sort(key=lambda one: (-one.operation_count, one.agent_id))
+        agents.sort(key=lambda agent: (-agent.operation_count, agent.agent_id))
         return tuple(agents), from_us
 
     def _refusals(self) -> tuple[int, int, int]:

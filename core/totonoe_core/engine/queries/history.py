@@ -71,11 +71,12 @@ def _recallers(rows: Rows, memory: Memory, query: HistoryQuery) -> tuple[tuple[R
     for agent, time_us in rows.figures.recalled_by(memory.row):
         counts[agent] += 1
         last_us.setdefault(agent, time_us)
-    named = [one for one in last_us if query.names_others or one == query.agent_id]
+    named = [agent_id for agent_id in last_us if query.names_others or agent_id == query.agent_id]
     recallers = tuple(
-        Recaller(one, counts[one], last_us[one]) for one in named[: limits.RECALLERS_MAX]
+        Recaller(agent_id, counts[agent_id], last_us[agent_id])
+        for agent_id in named[: limits.RECALLERS_MAX]
     )
-    return recallers, counts.total() - sum(one.count for one in recallers)
+    return recallers, counts.total() - sum(recaller.count for recaller in recallers)
 
 
 def _version_bytes(version: Version) -> int:
@@ -96,11 +97,11 @@ class _Told:
         self._linked: dict[int, list[LinkVersion]] = defaultdict(list)
         self._unlinked: dict[int, list[LinkVersion]] = defaultdict(list)
         links = rows.history.link_versions(memory.row)
-        begun = {(one.target, one.link.type, one.since) for one in links}
-        for one in links:
-            self._linked[one.since].append(one)
-            if one.until is not None and (one.target, one.link.type, one.until) not in begun:
-                self._unlinked[one.until].append(one)
+        begun = {(link.target, link.link.type, link.since) for link in links}
+        for link in links:
+            self._linked[link.since].append(link)
+            if link.until is not None and (link.target, link.link.type, link.until) not in begun:
+                self._unlinked[link.until].append(link)
 
     def before(self, revision: int, count: int) -> tuple[list[Version], int, bool]:
         """Return versions of the next `count` revisions before one that touched the memory.
@@ -113,10 +114,14 @@ class _Told:
         if newest is not None:
             # One more, to see the changes of the last of the page.
             versions += rows.history.versions_until(row, newest.revision, count + 1)
-        by_revision = {one.revision: one for one in versions}
-        earlier = {one.revision: was for one, was in pairwise(versions)}
+        by_revision = {memory.revision: memory for memory in versions}
+        earlier = {memory.revision: was for memory, was in pairwise(versions)}
         touched = sorted(
-            {one for one in (*by_revision, *self._linked, *self._unlinked) if one < revision},
+            {
+                number
+                for number in (*by_revision, *self._linked, *self._unlinked)
+                if number < revision
+            },
             reverse=True,
         )
         told, place = [], 0
@@ -130,10 +135,10 @@ class _Told:
 
     def _versions(self, told: Sequence[tuple[int, Memory | None, Memory | None]]) -> list[Version]:
         found = [self._rows.history.operation(at) for at, _, _ in told]
-        made = [one for one in found if one is not None]
+        made = [operation for operation in found if operation is not None]
         infos = dict(
             zip(
-                (one.revision for one in made),
+                (operation.revision for operation in made),
                 operation_infos(self._rows, made, self._agent_id, of_seen=True),
                 strict=True,
             )
@@ -159,13 +164,13 @@ class _Told:
         if not linked and not unlinked:
             return (), ()
         past = Past(self._state, self._rows, at, self._agent_id)
-        ends = past.memories([one.target for one in (*linked, *unlinked)])
+        ends = past.memories([link.target for link in (*linked, *unlinked)])
 
         def seen(versions: Sequence[LinkVersion]) -> tuple[Link, ...]:
             return tuple(
-                replace(one.link, target_id=ends[one.target].id)
-                for one in versions
-                if one.target in ends
+                replace(link.link, target_id=ends[link.target].id)
+                for link in versions
+                if link.target in ends
             )
 
         return seen(linked), seen(unlinked)
@@ -208,7 +213,7 @@ def operations(state: CollectionState, rows: Rows, query: OperationsQuery) -> Op
         room, scanned, at, more = sizes.Room(), 0, before, False
         count = min(page_size + 1, _READ_AT_ONCE)
         for some in _newest_first(rows, row, first, before, count):
-            fitting = [one for one in some if _fits(one, where)]
+            fitting = [operation for operation in some if _fits(operation, where)]
             for info in operation_infos(rows, fitting, agent_id):
                 if info is None:
                     continue
@@ -240,15 +245,15 @@ def _newest_first(
             yield some
             before, count = some[-1].revision, _READ_AT_ONCE
         return
-    touched = {one.revision for one in rows.history.memory_versions(row)}
-    touched |= {one.revision for one in rows.memories([row]).values()}
+    touched = {memory.revision for memory in rows.history.memory_versions(row)}
+    touched |= {memory.revision for memory in rows.memories([row]).values()}
     for link in rows.history.link_versions(row):
         touched |= {link.since} if link.until is None else {link.since, link.until}
     touched |= rows.history.dismissal_revisions(row)
-    wanted = sorted((one for one in touched if first <= one < before), reverse=True)
+    wanted = sorted((number for number in touched if first <= number < before), reverse=True)
     for start in range(0, len(wanted), _READ_AT_ONCE):
-        found = (rows.history.operation(one) for one in wanted[start : start + _READ_AT_ONCE])
-        yield [one for one in found if one is not None]
+        found = (rows.history.operation(number) for number in wanted[start : start + _READ_AT_ONCE])
+        yield [operation for operation in found if operation is not None]
 
 
 def _fits(operation: OperationRow, where: OperationFilter) -> bool:

@@ -56,8 +56,8 @@ def groups(
     # Kinds, and private beside public, never mix: each is joined by itself.
     said = view.take("state_kind", slots).astype(np.int64) * 2 + view.take("private", slots)
     pairs: list[tuple[float, int, int]] = []
-    for one in np.unique(said).tolist():
-        mine = said == one
+    for label in np.unique(said).tolist():
+        mine = said == label
         changed = slots[mine & within].tolist()
         for found in cosine_pairs(
             view, slots[mine], query.distance_below, changed=changed, stop=stop
@@ -126,14 +126,16 @@ def clusters(state: CollectionState, rows: Rows, query: ClustersQuery) -> tuple[
     nearest_first = sorted(((_cosine(*two), *two) for two in both), key=lambda found: -found[0])
     reading = ReadingBudget(limits.CLUSTER_PIECES_READ_MAX)
     judgements = {
-        (one.row, other.row): _judged(info, one, other, cosine, reading)
-        for cosine, one, other in nearest_first
+        (first.row, other.row): _judged(info, first, other, cosine, reading)
+        for cosine, first, other in nearest_first
     }
     pairs = {
-        (one.row, other.row): _pair(one, other, cosine, judgements[one.row, other.row].verdict)
-        for cosine, one, other in nearest_first
+        (first.row, other.row): _pair(
+            first, other, cosine, judgements[first.row, other.row].verdict
+        )
+        for cosine, first, other in nearest_first
     }
-    keys = [(one.row, other.row) for one, other in both]
+    keys = [(first.row, other.row) for first, other in both]
     together = [key for key in keys if not judgements[key].differs]
     by_row = {memory.row: memory for memory in members}
     parts = complete_link(together, [memory.row for memory in members])
@@ -141,11 +143,11 @@ def clusters(state: CollectionState, rows: Rows, query: ClustersQuery) -> tuple[
 
 
 def _cluster(members: Sequence[Memory], pairs: dict[tuple[int, int], NearPair]) -> NearCluster:
-    own = [pairs[one.row, other.row] for one, other in itertools.combinations(members, 2)]
+    own = [pairs[first.row, other.row] for first, other in itertools.combinations(members, 2)]
     return NearCluster(
         state_kind=members[0].fields.state_kind,
         members=tuple(members),
-        protected=frozenset(one.id for one in members if protected(one.fields)),
+        protected=frozenset(memory.id for memory in members if protected(memory.fields)),
         pairs=tuple(sorted(own, key=lambda pair: (pair.distance, pair.a_id, pair.b_id))),
     )
 

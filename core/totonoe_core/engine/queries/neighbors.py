@@ -66,8 +66,8 @@ def neighbors(state: CollectionState, rows: Rows, query: NeighborsQuery) -> Neig
     return Neighborhood(
         revision=revision,
         neighbors=tuple(
-            Neighbor(memory, one.depth, one.activation, one.via_id, one.via)
-            for memory, (_, one) in zip(shown, kept, strict=True)
+            Neighbor(memory, reached.depth, reached.activation, reached.via_id, reached.via)
+            for memory, (_, reached) in zip(shown, kept, strict=True)
         ),
         truncated=found_all.truncated,
     )

@@ -129,7 +129,9 @@ class Past:
 
     def expect(self, wanted: Iterable[str]) -> None:
         """Look up the external ids among some ids together: the first look-up is the costly one."""
-        names = list(dict.fromkeys(one[4:] for one in wanted if one.startswith("ext:")))
+        names = list(
+            dict.fromkeys(memory_id[4:] for memory_id in wanted if memory_id.startswith("ext:"))
+        )
         if names:
             history = self._rows.history
             found = history.rows_of_external_ids(names, self._agent_id, self.revision)
@@ -187,23 +189,24 @@ class Past:
         memories = list(memories)
         held = {
             memory.row: [
-                one
-                for one in self._rows.history.link_versions(memory.row)
-                if one.since <= self.revision and (one.until is None or one.until > self.revision)
+                link
+                for link in self._rows.history.link_versions(memory.row)
+                if link.since <= self.revision
+                and (link.until is None or link.until > self.revision)
             ]
             for memory in memories
         }
-        ends = self.memories([one.target for links in held.values() for one in links])
+        ends = self.memories([link.target for links in held.values() for link in links])
         out = []
         for memory in memories:
             links = sorted(
                 held[memory.row],
-                key=lambda one: (-one.link.confidence, one.target, one.link.type.value),
+                key=lambda link: (-link.link.confidence, link.target, link.link.type.value),
             )
             seen = tuple(
-                replace(one.link, target_id=ends[one.target].id)
-                for one in links
-                if one.target in ends
+                replace(link.link, target_id=ends[link.target].id)
+                for link in links
+                if link.target in ends
             )
             out.append(replace(self.told(memory), links=seen))
         return out
@@ -216,23 +219,23 @@ class Past:
             if memory.status is Status.ACTIVE
         }
         found = [
-            LikelyPair(one.link.confidence, one.source, one.target, one.link.note)
+            LikelyPair(link.link.confidence, link.source, link.target, link.link.note)
             for row in live
-            for one in self._rows.history.link_versions(row)
-            if one.link.type is LinkType.LIKELY_SAME
-            and one.source < one.target
-            and one.target in live
-            and one.since <= self.revision
-            and (one.until is None or one.until > self.revision)
+            for link in self._rows.history.link_versions(row)
+            if link.link.type is LinkType.LIKELY_SAME
+            and link.source < link.target
+            and link.target in live
+            and link.since <= self.revision
+            and (link.until is None or link.until > self.revision)
         ]
         lows = sorted({pair.low for pair in found})
         dismissed = {
-            (one.a, one.b)
-            for one in self._rows.moment.dismissals(lows, self.revision)
-            if one.a in live
-            and one.b in live
-            and one.hash_a == live[one.a].content_hash
-            and one.hash_b == live[one.b].content_hash
+            (dismissal.a, dismissal.b)
+            for dismissal in self._rows.moment.dismissals(lows, self.revision)
+            if dismissal.a in live
+            and dismissal.b in live
+            and dismissal.hash_a == live[dismissal.a].content_hash
+            and dismissal.hash_b == live[dismissal.b].content_hash
         }
         return [pair for pair in found if (pair.low, pair.high) not in dismissed]
 
@@ -304,7 +307,7 @@ def scan(state: CollectionState, rows: Rows, query: ListQuery, now_us: int) -> P
         if len(found) > page_size:
             at = _key(found[page_size - 1])
         shown, room = past.shown(found[:page_size]), sizes.Room()
-        kept = room.fitting(shown, lambda one: sizes.memory_bytes(one, query.include_vectors))
+        kept = room.fitting(shown, lambda memory: sizes.memory_bytes(memory, query.include_vectors))
         if len(kept) < len(shown):
             at = _key(kept[-1])
         if at is not None:

@@ -35,18 +35,22 @@ def page(state: CollectionState, rows: Rows, query: QuestionsQuery, now_us: int)
         about = _row_of(state, rows, query, query.memory_id)
         other = _row_of(state, rows, query, query.other_id)
         below = open_questions.below(rows, query.agent_id, place, about)
-        wanted = (one for one in below if not other or other in (one[0].low, one[0].high))
+        wanted = (
+            question
+            for question in below
+            if not other or other in (question[0].low, question[0].high)
+        )
         found = list(islice(wanted, query.page_size + 1))
         asked_about = found[: query.page_size]
         both = [memory for _, *two in asked_about for memory in two]
         shown = {memory.row: memory for memory in state.shown(rows, both, query.agent_id)}
     kept = sizes.Room().fitting(
-        asked_about, lambda pair: sum(sizes.memory_bytes(shown[one.row]) for one in pair[1:])
+        asked_about, lambda pair: sum(sizes.memory_bytes(shown[memory.row]) for memory in pair[1:])
     )
     # Without the connection: comparing texts takes long.
     questions = tuple(
-        _question(state.published, pair, shown[one.row], shown[another.row], query.weights)
-        for pair, one, another in kept
+        _question(state.published, pair, shown[first.row], shown[another.row], query.weights)
+        for pair, first, another in kept
     )
     token = ""
     if len(found) > len(kept):

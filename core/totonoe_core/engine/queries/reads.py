@@ -148,7 +148,7 @@ class Reads:
     def _touched(self, query: GetQuery | ListQuery, found: GotOrPage) -> GotOrPage:
         """Count the access of an answer, if the query says so, for memories that are there."""
         if query.touch:
-            self._touch([one.row for one in found.memories if one.status not in GONE])
+            self._touch([memory.row for memory in found.memories if memory.status not in GONE])
         return found
 
     def _list(self, query: ListQuery) -> Future[Page]:

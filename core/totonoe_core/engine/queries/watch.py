@@ -65,11 +65,14 @@ def changes(state: CollectionState, rows: Rows, query: ChangesQuery) -> Changes:
     # One snapshot: between two statements a purge may remove rows of the first one.
     with rows.snapshot():
         found = list(_operations(state, rows, after_revision, last))
-        undone_by = rows.history.undone_by([one.row.revision for one in found])
+        undone_by = rows.history.undone_by([operation.row.revision for operation in found])
         reader = _Reader(state, rows, query.agent_id, query.where)
-        told = [reader.change(one, undone_by.get(one.row.revision, 0)) for one in found]
+        told = [
+            reader.change(operation, undone_by.get(operation.row.revision, 0))
+            for operation in found
+        ]
     revision = found[-1].row.revision if found else last
-    return Changes(revision, tuple(one for one in told if one is not None))
+    return Changes(revision, tuple(change for change in told if change is not None))
 
 
 def _operations(
@@ -80,18 +83,18 @@ def _operations(
     unread: dict[int, OperationRow] = {}
     count = 0
     for revision in range(after + 1, last + 1):
-        one = recent.get(revision)
-        if one is None:
+        operation = recent.get(revision)
+        if operation is None:
             if not unread:
                 found = rows.history.operations_after(revision - 1, last - revision + 1)
                 unread = {row.revision: row for row in found}
             row = unread.get(revision)
             if row is None:
                 continue
-            one = _decoded(rows, row)
-            recent.put(one, generation)
-        yield one
-        count += len(one.after)
+            operation = _decoded(rows, row)
+            recent.put(operation, generation)
+        yield operation
+        count += len(operation.after)
         if count >= limits.CHANGED_MEMORIES_PER_READ_MAX:
             return
 
@@ -114,8 +117,8 @@ def _decoded(rows: Rows, row: OperationRow) -> DecodedOperation:
     images = {}
     if pairs:
         images = {
-            (one.source, one.target, one.link.type): one.link
-            for one in rows.history.link_images(row.revision)
+            (image.source, image.target, image.link.type): image.link
+            for image in rows.history.link_images(row.revision)
         }
     links = []
     for source, target, type_ in pairs:
@@ -145,53 +148,58 @@ class _Reader:
         self._decay = state.published.decay
         self._sight = Sight(state.index, rows, agent_id)
 
-    def change(self, one: DecodedOperation, undone_by: int) -> Change | None:
+    def change(self, operation: DecodedOperation, undone_by: int) -> Change | None:
         """Return the operation as the agent may see it; `None` if it may see none of it."""
-        time_us = one.row.time_us
-        touched = tuple(dict.fromkeys(one.touched.memories))
+        time_us = operation.row.time_us
+        touched = tuple(dict.fromkeys(operation.touched.memories))
         memories = [
             told
             for row in touched
-            if row in one.after and (told := self._memory(one, row, time_us)) is not None
+            if row in operation.after
+            and (told := self._memory(operation, row, time_us)) is not None
         ]
-        links = [link for link in one.links if self._sees_link(one, link)]
+        links = [link for link in operation.links if self._sees_link(operation, link)]
         episode_ids = tuple(
             episode_id
-            for episode_id in dict.fromkeys(one.touched.episodes)
+            for episode_id in dict.fromkeys(operation.touched.episodes)
             if sees_episode(self._rows, episode_id, self._agent_id)
         )
-        settings = one.touched.settings
-        wanted = [link for link in links if self._wants_link(one, link, time_us)]
-        dismissed = [pair for pair in one.touched.dismissals if self._sees_all(one, pair)]
-        pairs = [pair for pair in dismissed if self._wants_any(one, pair, time_us)]
+        settings = operation.touched.settings
+        wanted = [link for link in links if self._wants_link(operation, link, time_us)]
+        dismissed = [
+            pair for pair in operation.touched.dismissals if self._sees_all(operation, pair)
+        ]
+        pairs = [pair for pair in dismissed if self._wants_any(operation, pair, time_us)]
         others = settings or episode_ids
         if not (memories or wanted or pairs or (self._where is None and others)):
             return None
-        ends = {row for pair in one.pairs for row in pair[:2]}
-        counting = {row for row in ends.union(touched) if self._counts(one, row)}
+        ends = {row for pair in operation.pairs for row in pair[:2]}
+        counting = {row for row in ends.union(touched) if self._counts(operation, row)}
         named = dict.fromkeys(row for row in touched if row in counting)
         named |= dict.fromkeys(row for pair in dismissed for row in pair)
-        memory_ids = self._ids(one, list(named))
-        link_count = sum(counting.issuperset(pair[:2]) for pair in one.pairs)
-        info = info_of(one.row, one.touched, undone_by, memory_ids, episode_ids, link_count)
+        memory_ids = self._ids(operation, list(named))
+        link_count = sum(counting.issuperset(pair[:2]) for pair in operation.pairs)
+        info = info_of(
+            operation.row, operation.touched, undone_by, memory_ids, episode_ids, link_count
+        )
         told_links = (
-            LinkChange(one.after[link.source].id, link.link, link.removed) for link in wanted
+            LinkChange(operation.after[link.source].id, link.link, link.removed) for link in wanted
         )
         return Change(info, tuple(memories), tuple(told_links))
 
-    def _counts(self, one: DecodedOperation, row: int) -> bool:
+    def _counts(self, operation: DecodedOperation, row: int) -> bool:
         seen_now = self._sight.sees(row)
-        return counts(seen_now, one.before.get(row), one.after.get(row), self._agent_id)
+        return counts(seen_now, operation.before.get(row), operation.after.get(row), self._agent_id)
 
-    def _ids(self, one: DecodedOperation, wanted: Sequence[int]) -> list[str]:
+    def _ids(self, operation: DecodedOperation, wanted: Sequence[int]) -> list[str]:
         """Return ids of rows; a row purged since has nothing else left."""
-        purged = self._rows.memories([row for row in wanted if row not in one.after])
-        return [(one.after.get(row) or purged[row]).id for row in wanted]
+        purged = self._rows.memories([row for row in wanted if row not in operation.after])
+        return [(operation.after.get(row) or purged[row]).id for row in wanted]
 
-    def _memory(self, one: DecodedOperation, row: int, time_us: int) -> MemoryChange | None:
-        before, after = one.before.get(row), one.after[row]
+    def _memory(self, operation: DecodedOperation, row: int, time_us: int) -> MemoryChange | None:
+        before, after = operation.before.get(row), operation.after[row]
         if after.status is Status.PURGED:
-            told = may_see(after, self._agent_id) or row in one.touched.known
+            told = may_see(after, self._agent_id) or row in operation.touched.known
             return MemoryChange(ChangeType.PURGED, after.id, None) if told else None
         if before is not None and not may_see(before, self._agent_id):
             before = None
@@ -207,20 +215,22 @@ class _Reader:
             return None
         return MemoryChange(_type(before, after), after.id, self._sight.told(after))
 
-    def _sees_link(self, one: DecodedOperation, link: DecodedLink) -> bool:
-        return self._sees_all(one, (link.source, link.target))
+    def _sees_link(self, operation: DecodedOperation, link: DecodedLink) -> bool:
+        return self._sees_all(operation, (link.source, link.target))
 
-    def _sees_all(self, one: DecodedOperation, rows: Sequence[int]) -> bool:
+    def _sees_all(self, operation: DecodedOperation, rows: Sequence[int]) -> bool:
         return all(
-            row in one.after and may_see(one.after[row], self._agent_id) and self._sight.sees(row)
+            row in operation.after
+            and may_see(operation.after[row], self._agent_id)
+            and self._sight.sees(row)
             for row in rows
         )
 
-    def _wants_link(self, one: DecodedOperation, link: DecodedLink, time_us: int) -> bool:
-        return self._wants_any(one, (link.source, link.target), time_us)
+    def _wants_link(self, operation: DecodedOperation, link: DecodedLink, time_us: int) -> bool:
+        return self._wants_any(operation, (link.source, link.target), time_us)
 
-    def _wants_any(self, one: DecodedOperation, rows: Sequence[int], time_us: int) -> bool:
-        versions = (part.get(row) for row in rows for part in (one.after, one.before))
+    def _wants_any(self, operation: DecodedOperation, rows: Sequence[int], time_us: int) -> bool:
+        versions = (part.get(row) for row in rows for part in (operation.after, operation.before))
         return any(self._wanted(version, time_us) for version in versions)
 
     def _wanted(self, memory: Memory | None, time_us: int) -> bool:

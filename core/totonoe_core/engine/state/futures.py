@@ -106,7 +106,9 @@ def stoppable(
     out.add_done_callback(lambda done: stopping.set() if done.cancelled() else None)
     started = submit(executor, lambda: settle(out, lambda: work(stopping)))
     # A pool that closes drops its queue.
-    started.add_done_callback(lambda one: fail(out, shutting_down()) if one.cancelled() else None)
+    started.add_done_callback(
+        lambda future: fail(out, shutting_down()) if future.cancelled() else None
+    )
     return out
 
 
@@ -122,10 +124,10 @@ def gathered(futures: Sequence[Future[A]]) -> Future[list[A | BaseException]]:
     out: Future[list[A | BaseException]] = Future()
     lock, left = threading.Lock(), len(futures)
 
-    def outcome(one: Future[A]) -> A | BaseException:
-        if one.cancelled():
+    def outcome(future: Future[A]) -> A | BaseException:
+        if future.cancelled():
             return shutting_down()
-        return one.exception() or one.result()
+        return future.exception() or future.result()
 
     def done(_: Future[A]) -> None:
         nonlocal left
@@ -133,10 +135,10 @@ def gathered(futures: Sequence[Future[A]]) -> Future[list[A | BaseException]]:
             left -= 1
             last = left == 0
         if last:
-            settle(out, lambda: [outcome(one) for one in futures])
+            settle(out, lambda: [outcome(future) for future in futures])
 
-    for one in futures:
-        one.add_done_callback(done)
+    for future in futures:
+        future.add_done_callback(done)
     if not futures:
         out.set_result([])
     return out
@@ -179,7 +181,7 @@ def driven(executor: Executor, steps: Generator[Future[Any], Any, A]) -> Future[
         else:
             # A pool that closes drops its queue.
             started.add_done_callback(
-                lambda one: fail(out, shutting_down()) if one.cancelled() else None
+                lambda future: fail(out, shutting_down()) if future.cancelled() else None
             )
 
     go_on(None)

@@ -76,10 +76,10 @@ class Known:
         """Find the relations of memories that were read with their links."""
         memories = [memory for memory in memories if memory.row not in self._relations]
         self._memories |= {memory.row: memory for memory in memories}
-        updated = {one.row: self._linked(one, LinkType.UPDATED_BY) for one in memories}
-        denied = {one.row: self._linked(one, LinkType.CONTRADICTS) for one in memories}
+        updated = {memory.row: self._linked(memory, LinkType.UPDATED_BY) for memory in memories}
+        denied = {memory.row: self._linked(memory, LinkType.CONTRADICTS) for memory in memories}
         self._find_likely(memories, updated)
-        copies = {one.row: self._copies(one) for one in memories}
+        copies = {memory.row: self._copies(memory) for memory in memories}
         self._fetch((*updated.values(), *denied.values(), *copies.values()))
         beyond = {
             copy: self._linked(self._memories[copy], LinkType.UPDATED_BY)
@@ -89,10 +89,10 @@ class Known:
         }
         self._fetch(beyond.values())
         self._fetch_successors()
-        for one in memories:
-            row, held = one.row, copies[one.row]
-            by = [other for other in updated[row] if not self._restates(other, one)]
-            if one.status is Status.SUPERSEDED:
+        for memory in memories:
+            row, held = memory.row, copies[memory.row]
+            by = [other for other in updated[row] if not self._restates(other, memory)]
+            if memory.status is Status.SUPERSEDED:
                 by.append(row)
             updaters = self._live(by) - {row}
             again: set[int] = set()
@@ -164,17 +164,17 @@ class Known:
         if not ids:
             return _NONE
         view, slot_by_id = self._index.arrays.writer_view(), self._index.slot_by_id
-        slots = [slot_by_id.get(one) for one in ids[: limits.RELATIONS_FOLLOWED_MAX]]
+        slots = [slot_by_id.get(memory_id) for memory_id in ids[: limits.RELATIONS_FOLLOWED_MAX]]
         return tuple(int(view.value("row", slot)) for slot in slots if slot is not None)
 
     def _find_likely(self, memories: Sequence[Memory], updated: dict[int, tuple[int, ...]]) -> None:
         """Find which rows about these memories are probably the same, in one read."""
         wanted: set[int] = set()
-        for one in memories:
-            likely = self._linked(one, LinkType.LIKELY_SAME)
-            updates = self._linked(one, LinkType.UPDATES) if updated[one.row] else ()
+        for memory in memories:
+            likely = self._linked(memory, LinkType.LIKELY_SAME)
+            updates = self._linked(memory, LinkType.UPDATES) if updated[memory.row] else ()
             if likely or updates:
-                wanted.update((one.row, *likely, *updates, *updated[one.row]))
+                wanted.update((memory.row, *likely, *updates, *updated[memory.row]))
         if wanted:
             for pair in self._among(sorted(wanted)):
                 self._likely.setdefault(pair.low, set()).add(pair.high)
@@ -208,7 +208,9 @@ class Known:
         """Read what superseded the memories that were read."""
         for _ in range(limits.RELATIONS_FOLLOWED_MAX):
             count = len(self._memories)
-            self._fetch([[self._row_of(one.superseded_by) for one in self._memories.values()]])
+            self._fetch(
+                [[self._row_of(memory.superseded_by) for memory in self._memories.values()]]
+            )
             if len(self._memories) == count:
                 return
 
@@ -250,9 +252,9 @@ def _compared(
     judgement = judged(new, old, similarity, weights, bundled=bundled)
     # What is denied is no value: both texts name it.
     values = tuple(
-        old[one.other[0] : one.other[1]]
-        for one in judgement.evidence
-        if one.finding is not Finding.POLARITY and one.own[1] and one.other[1]
+        old[line.other[0] : line.other[1]]
+        for line in judgement.evidence
+        if line.finding is not Finding.POLARITY and line.own[1] and line.other[1]
     )
     return bool(certainly_exclusive(new, old, judgement)), values
 

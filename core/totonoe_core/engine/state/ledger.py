@@ -206,7 +206,7 @@ class Ledger:
             versions = self.rows.history.memory_versions(row)
         except Corruption:
             return True
-        return not all(one.fields.private for one in versions)
+        return not all(memory.fields.private for memory in versions)
 
     def features_of(self, memory: Memory) -> Features:
         """Return features of a memory with its vector of the collection's model, or none."""
@@ -241,7 +241,7 @@ class Ledger:
 
         Accesses are no operation and not undone; but they are on disk with it, not seconds later.
         """
-        slots = np.array([self.slot_of(one) for one in (memory, *others)], np.int64)
+        slots = np.array([self.slot_of(version) for version in (memory, *others)], np.int64)
         view = self.index.arrays.writer_view()
         count = int(view.take("access_count", slots).sum())
         if count:

@@ -182,7 +182,7 @@ def rebuilt(
 ) -> CollectionIndex:
     """Build the index of all rows. Raises `Corruption`."""
     index = CollectionIndex(info.model.dimension, info.guard.tokenizer, info.model_number)
-    there = (one for one in file.rows.all_memories() if one.status is not Status.PURGED)
+    there = (memory for memory in file.rows.all_memories() if memory.status is not Status.PURGED)
     for part in _with_readings(file, info, there):
         added = []
         for memory, reading in part:

@@ -46,7 +46,7 @@ def below(
 
 
 def _may_ask(agent_id: str | None, *both: Memory) -> bool:
-    return agent_id is None or all(may_see(one, agent_id) for one in both)
+    return agent_id is None or all(may_see(memory, agent_id) for memory in both)
 
 
 def count(rows: Rows, agent_id: str | None) -> int:

@@ -83,10 +83,10 @@ def operation_infos(
     With `of_seen` the answer shows other parts of each, so that none is left out; one of which
     nothing counts lacks id and reason.
     """
-    undone_by = rows.history.undone_by([one.revision for one in operations])
+    undone_by = rows.history.undone_by([row.revision for row in operations])
     reading = _Reading(rows, agent_id, of_seen)
-    for one in operations:
-        yield reading.info(one, undone_by.get(one.revision, 0))
+    for row in operations:
+        yield reading.info(row, undone_by.get(row.revision, 0))
 
 
 class _Now(NamedTuple):
@@ -122,9 +122,9 @@ class _Reading:
         memory_ids = [self._now[row].id for row in named]
         link_count = sum(counting.issuperset(pair[:2]) for pair in pairs)
         episode_ids = [
-            one
-            for one in dict.fromkeys(touched.episodes)
-            if sees_episode(self._rows, one, self._agent_id)
+            episode_id
+            for episode_id in dict.fromkeys(touched.episodes)
+            if sees_episode(self._rows, episode_id, self._agent_id)
         ]
         nothing = not (memory_ids or link_count or episode_ids or touched.settings)
         if nothing and not self._of_seen:
@@ -136,9 +136,9 @@ class _Reading:
         wanted = list(wanted)
         self._read([row for row in wanted if row not in self._now])
         now = {row: self._now[row] for row in wanted if row in self._now}
-        others = [row for row, one in now.items() if one.seen and not one.own]
+        others = [row for row, touch in now.items() if touch.seen and not touch.own]
         # An agent sees every version of its own memories.
-        own = {row for row, one in now.items() if one.own}
+        own = {row for row, touch in now.items() if touch.own}
         if not others:
             return own
         before = self._rows.history.memory_images(revision)

@@ -139,7 +139,9 @@ class PastIndexes:
 
     def _renewed(self, rows: Rows, revision: int, model: tuple[int, int]) -> CollectionIndex | None:
         with self._lock:
-            kept = [one for one in self._kept if (one.revision, one.model) == (revision, model)]
+            kept = [
+                index for index in self._kept if (index.revision, index.model) == (revision, model)
+            ]
         return kept[0].index if kept and kept[0].renew(rows) else None
 
     def _made(self, rows: Rows, revision: int, model: tuple[int, int]) -> CollectionIndex:
@@ -149,7 +151,7 @@ class PastIndexes:
         with self._lock:
             # It may hold memories that were cleared meanwhile.
             if cleared_count == self._cleared_count:
-                others = [one for one in self._kept if one.revision != revision]
+                others = [index for index in self._kept if index.revision != revision]
                 self._kept = [*others, made][-limits.AS_OF_INDEXES_MAX :]
         return made.index
 
@@ -173,7 +175,7 @@ class PastIndexes:
     def nbytes(self) -> int:
         """Bytes of the arrays of all cached indexes."""
         with self._lock:
-            return sum(one.index.nbytes() for one in self._kept)
+            return sum(index.index.nbytes() for index in self._kept)
 
     def clear(self) -> None:
         """Drop every index."""

@@ -145,13 +145,13 @@ Also = dict[int, tuple[Memory, ...]]
 def folded(view: View, hits: Iterable[Ranked], read: Callable[[list[int]], list[Memory]]) -> Also:
     """Read the memories that hits carry besides themselves, all at once."""
     rows = {
-        one.slot: view.take("row", np.array(best, np.int64)).tolist()
-        for one in hits
-        if (best := one.also[: limits.FOLDED_HITS_MAX])
+        hit.slot: view.take("row", np.array(best, np.int64)).tolist()
+        for hit in hits
+        if (best := hit.also[: limits.FOLDED_HITS_MAX])
     }
     if not rows:
         return {}
-    shown = {one.row: one for one in read([row for some in rows.values() for row in some])}
+    shown = {memory.row: memory for memory in read([row for some in rows.values() for row in some])}
     return {slot: tuple(shown[row] for row in some if row in shown) for slot, some in rows.items()}
 
 
@@ -219,10 +219,10 @@ class HitMemories:
 
 def rows_of(found: Ranks, view: View) -> dict[int, Ranked]:
     """Return the hits by row number, in their order."""
-    slots = np.array([one.slot for one in found.hits], np.int64)
+    slots = np.array([hit.slot for hit in found.hits], np.int64)
     ranked: dict[int, Ranked] = {}
-    for row, one in zip(view.take("row", slots).tolist(), found.hits, strict=True):
-        ranked.setdefault(row, one)
+    for row, hit in zip(view.take("row", slots).tolist(), found.hits, strict=True):
+        ranked.setdefault(row, hit)
     return ranked
 
 
@@ -248,26 +248,26 @@ def recalled(
     hits = tuple(
         Hit(
             memory=memory,
-            relevance=one.relevance,
-            context=one.context,
-            cosine_similarity=one.cosine_similarity,
-            lexical_similarity=one.lexical_similarity,
-            vector_rank=one.vector_rank,
-            lexical_rank=one.lexical_rank,
-            fused_rank=one.fused_rank,
-            diversity=one.diversity,
+            relevance=hit.relevance,
+            context=hit.context,
+            cosine_similarity=hit.cosine_similarity,
+            lexical_similarity=hit.lexical_similarity,
+            vector_rank=hit.vector_rank,
+            lexical_rank=hit.lexical_rank,
+            fused_rank=hit.fused_rank,
+            diversity=hit.diversity,
             effective_confidence=confidence,
             also=tuple(
                 FoldedHit(other, judgement_of(info, memory, other))
-                for other in also.get(one.slot, ())
+                for other in also.get(hit.slot, ())
             ),
-            also_count=len(one.also),
+            also_count=len(hit.also),
             updated_by=updated_by,
             contradicted_by=contradicted_by,
             outdated=outdated,
         )
         for memory, confidence in zip(shown, effective.tolist(), strict=True)
-        for one in (ranked[memory.row],)
+        for hit in (ranked[memory.row],)
         for updated_by, contradicted_by, outdated in (known.others(memory.row, now_us),)
     )
     return Recalled(
@@ -297,9 +297,11 @@ def _while_chosen(
     if Status.SUPERSEDED in where.statuses:
         return found
     late = [
-        one.row
-        for one in found.values()
-        if one.status is Status.SUPERSEDED and one.revision > revision and may_see(one, agent_id)
+        memory.row
+        for memory in found.values()
+        if memory.status is Status.SUPERSEDED
+        and memory.revision > revision
+        and may_see(memory, agent_id)
     ]
     return found | rows.history.memories_after(revision, late) if late else found
 
@@ -338,7 +340,7 @@ def namespaces(state: CollectionState, query: NamespacesQuery, now_us: int) -> N
     found: Counter[tuple[str, ...]] = Counter()
     for code, count in zip(codes.tolist(), counts.tolist(), strict=True):
         names = names_in(index.arrays.namespaces.name(code))
-        if names and all(_meets(names, one) for one in query.patterns):
+        if names and all(_meets(names, pattern) for pattern in query.patterns):
             found[names[: query.max_depth or None]] += count
     page = sorted(found)[query.offset : query.offset + query.limit]
     shown = tuple(Namespace(names, found[names]) for names in page)
@@ -348,9 +350,9 @@ def namespaces(state: CollectionState, query: NamespacesQuery, now_us: int) -> N
 def _within(where: Filter, patterns: Sequence[NamespacePattern]) -> Filter:
     """Return a filter that also has the plain first names of a pattern: fewer names are read."""
     heads = [
-        tuple(itertools.takewhile(lambda name: name != "*", one.names))
-        for one in patterns
-        if not one.at_end
+        tuple(itertools.takewhile(lambda name: name != "*", pattern.names))
+        for pattern in patterns
+        if not pattern.at_end
     ]
     longest = max(heads, key=len, default=())
     # A prefix that contradicts the filter's own leaves nothing in any case.

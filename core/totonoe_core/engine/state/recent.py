@@ -40,7 +40,9 @@ class DecodedOperation:
 
     def nbytes(self) -> int:
         """Approximate size in bytes."""
-        texts = (len(one.content) for part in (self.before, self.after) for one in part.values())
+        texts = (
+            len(memory.content) for part in (self.before, self.after) for memory in part.values()
+        )
         return sum(2 * chars + _MEMORY_BYTES for chars in texts) + 512 * (1 + len(self.pairs))
 
 

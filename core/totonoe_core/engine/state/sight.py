@@ -46,13 +46,13 @@ def seen_by(rows: Rows, agent_id: str, ids: Sequence[str], *, purged: bool) -> l
     With `purged`, only those of tombstones.
     """
     out = []
-    for one in ids:
-        row = rows.row_of_id(one)
+    for memory_id in ids:
+        row = rows.row_of_id(memory_id)
         memory = None if row is None else rows.memories([row]).get(row)
         if memory is None or not may_see(memory, agent_id):
             continue
         if not purged or memory.status is Status.PURGED:
-            out.append(one)
+            out.append(memory_id)
     return out
 
 
@@ -135,6 +135,6 @@ def without(
     if superseded_by and (hides(superseded_by) or is_purged(superseded_by)):
         memory = replace(memory, superseded_by="")
     if evidence_ids and any(map(hides, evidence_ids)):
-        seen = tuple(one for one in evidence_ids if not hides(one))
+        seen = tuple(evidence_id for evidence_id in evidence_ids if not hides(evidence_id))
         memory = replace(memory, fields=replace(memory.fields, evidence_ids=seen))
     return memory

@@ -299,7 +299,9 @@ class CollectionState:
         text = self.file.rows.setting(_MODELS)
         known = (KnownModel(self.info.model),) if text is None else plain.loads(_KNOWN, text)
         own = left(self.info)
-        return tuple(own if at == self.info.model_number else one for at, one in enumerate(known))
+        return tuple(
+            own if at == self.info.model_number else model for at, model in enumerate(known)
+        )
 
     def put_models(self, models: tuple[KnownModel, ...]) -> None:
         """Write the models, within a transaction; no operation."""

@@ -83,7 +83,7 @@ def reach(rows: Rows, operation: OperationRow, agent_id: str) -> Reach:
             if row not in after:
                 return False
             versions.append(after[row])
-        return all(may_see(one, agent_id) for one in versions)
+        return all(may_see(version, agent_id) for version in versions)
 
     return Reach(
         tuple(dict.fromkeys(touched.memories)),
@@ -91,7 +91,11 @@ def reach(rows: Rows, operation: OperationRow, agent_id: str) -> Reach:
         before,
         frozenset(row for row, memory in now.items() if visible(row, memory)),
         tuple(sorted(links)),
-        tuple(one for one in dict.fromkeys(touched.episodes) if sees_episode(rows, one, agent_id)),
+        tuple(
+            episode_id
+            for episode_id in dict.fromkeys(touched.episodes)
+            if sees_episode(rows, episode_id, agent_id)
+        ),
         tuple(dict.fromkeys(touched.dismissals)),
         touched.settings,
     )

@@ -143,7 +143,7 @@ class Upkeep:
         with state.file.reading():
             ids = state.file.rows.forgotten_before(before_us, limits.PURGED_BY_RETENTION_MAX)
         # A memory with a bad row is left to its owner.
-        ids = [one for one in ids if one in state.index.slot_by_id]
+        ids = [memory_id for memory_id in ids if memory_id in state.index.slot_by_id]
         return Purge("", tuple(ids), "retention", by_retention=True) if ids else None
 
     def flush_touches(self) -> None:

@@ -243,7 +243,7 @@ class Writer:
         The answer's revision is the newest. A job that lacks a vector or an opinion fails with
         `NeedsVector` or `NeedsOpinion`.
         """
-        vectors = [one for one in job.vectors if one is not None]
+        vectors = [vector for vector in job.vectors if vector is not None]
         return self.call(lambda: self._tried(job), vectors[0] if vectors else None)
 
     def _tried(self, job: Job) -> Applied:
@@ -401,13 +401,17 @@ class Writer:
         The look takes the lock, which the lost transaction holds until its end. False too if the
         store does not answer in time: then nobody knows, and a repeated operation id will tell.
         """
-        decided = [one for _, one in answers if isinstance(one, Applied) and not one.replayed]
+        decided = [
+            answer for _, answer in answers if isinstance(answer, Applied) and not answer.replayed
+        ]
         file = self._state.file
         for wait_s in _LOOKED_AGAIN_S:
             try:
                 with file.trial():
-                    seals = [(one, file.rows.history.seal(one.revision)) for one in decided]
-                return any(seal and seal[0] == one.operation_id for one, seal in seals)
+                    seals = [
+                        (answer, file.rows.history.seal(answer.revision)) for answer in decided
+                    ]
+                return any(seal and seal[0] == answer.operation_id for answer, seal in seals)
             except TotonoeError:
                 self._closing.wait(wait_s)
         return False
@@ -634,7 +638,7 @@ class Writer:
         number = self._state.info.model_number
         if job.model_number != number:
             job.vectors, job.model_number = [None] * len(job.vectors), number
-            job.stale = any(isinstance(one, ImportRows) for one in job.commands)
+            job.stale = any(isinstance(command, ImportRows) for command in job.commands)
 
     def _count(self, answer: Applied) -> None:
         if answer.replayed:
@@ -665,7 +669,7 @@ def _mark_commit(
 
 def _replays(job: Job) -> bool:
     """Return whether any of a job's commands uses up Recall events."""
-    return any(isinstance(one, ReplayEvents) for one in job.commands)
+    return any(isinstance(command, ReplayEvents) for command in job.commands)
 
 
 def _overloaded() -> Unavailable:

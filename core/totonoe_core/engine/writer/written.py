@@ -23,7 +23,7 @@ class Written:
 
     def commit(self, seconds: float, answers: Iterable[Applied | BaseException]) -> None:
         """Count a commit and the operations in it."""
-        done = [one for one in answers if isinstance(one, Applied) and not one.replayed]
+        done = [answer for answer in answers if isinstance(answer, Applied) and not answer.replayed]
         self.commit_s.add(seconds)
         self.commit_operations.add(len(done))
         decided = [

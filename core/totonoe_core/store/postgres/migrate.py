@@ -24,7 +24,7 @@ def newest() -> int:
 
 
 def _numbers() -> list[int]:
-    names = (_NAME.fullmatch(one.name) for one in _VERSIONS.iterdir())
+    names = (_NAME.fullmatch(path.name) for path in _VERSIONS.iterdir())
     return sorted(int(match[1]) for match in names if match is not None)
 
 

@@ -122,9 +122,9 @@ class Notices:
                     time.sleep(_TOGETHER_S)
                     woken.recv(64)
                     _tell(connection, self._taken())
-                found = [one for one in connection.notifies(timeout=0) if one.pid != own]
+                found = [notice for notice in connection.notifies(timeout=0) if notice.pid != own]
                 if found:
-                    heard({uid for one in found for uid in one.payload.split()})
+                    heard({uid for notice in found for uid in notice.payload.split()})
 
 
 def _tell(connection: Connection, uids: list[str]) -> None:

@@ -101,7 +101,7 @@ class Snapshots:
                 "SELECT id FROM memory WHERE uid = $1 AND id = ANY(?) AND status <> 'purged'",
                 (list(memory_ids),),
             )
-            return [one for (one,) in found]
+            return [value for (value,) in found]
 
     def purged_ids(self, place: Place) -> list[str] | None:
         with self._reading(place.uid) as session:
@@ -117,7 +117,7 @@ class Snapshots:
                 "SELECT id FROM memory WHERE uid = $1 AND row = ANY(?) AND status = 'purged'",
                 (sorted(purged),),
             )
-            return [one for (one,) in found]
+            return [value for (value,) in found]
 
     def sweep(self) -> None:
         """Do nothing: what is not finished is not committed."""

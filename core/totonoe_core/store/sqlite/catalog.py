@@ -144,9 +144,9 @@ class Catalog(CatalogTables):
         if self.loss is not None:
             _log.error("the catalogue is read-only: %s", self.loss.error().message)
             return sorted(
-                one.name
-                for one in self._root.iterdir()
-                if one.is_dir() and not self._listed(one.name.removesuffix(TEMPORARY))
+                path.name
+                for path in self._root.iterdir()
+                if path.is_dir() and not self._listed(path.name.removesuffix(TEMPORARY))
             )
         for unfinished in self._root.glob("*" + TEMPORARY):
             uid = unfinished.name.removesuffix(TEMPORARY)

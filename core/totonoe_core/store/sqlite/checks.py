@@ -61,7 +61,7 @@ class Text(bytes):
 
 def typed(key: Sequence[str]) -> str:
     """Return SELECT columns for a key: for each part whether it is text, and its value."""
-    return ", ".join(f"typeof({one}) = 'text', {sql.readable(one)}" for one in key)
+    return ", ".join(f"typeof({column}) = 'text', {sql.readable(column)}" for column in key)
 
 
 def key_of(row: rows.Row, size: int) -> Key:
@@ -72,13 +72,13 @@ def key_of(row: rows.Row, size: int) -> Key:
 
 def marks(key: Key) -> str:
     """Return the placeholders for a key in SQL."""
-    return ", ".join("CAST(? AS TEXT)" if isinstance(one, Text) else "?" for one in key)
+    return ", ".join("CAST(? AS TEXT)" if isinstance(column, Text) else "?" for column in key)
 
 
 def ascends(after: Key | None, keys: Sequence[Key]) -> bool:
     """Return whether keys ascend, starting after another key. Otherwise a pass might never end."""
     orders = [() if after is None else _order(after), *map(_order, keys)]
-    return all(one < other for one, other in pairwise(orders))
+    return all(first < other for first, other in pairwise(orders))
 
 
 def _order(key: Key) -> tuple[Any, ...]:

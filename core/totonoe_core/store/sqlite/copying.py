@@ -24,7 +24,7 @@ _log = logging.getLogger(__name__)
 
 OWN_SETTINGS = (UID, loss.BATCH, CLEANING)
 """Settings that a file needs and no other store: they stay behind, or are made anew."""
-_OTHERS = "key NOT IN (" + ", ".join(f"'{one}'" for one in OWN_SETTINGS) + ")"
+_OTHERS = "key NOT IN (" + ", ".join(f"'{setting}'" for setting in OWN_SETTINGS) + ")"
 
 
 class SqliteSide:
@@ -151,7 +151,9 @@ class _FileReading:
             found = self._found(f"SELECT name, type FROM pragma_table_info('{table}')")
             types: dict[str, str] = dict(found)
             columns = TABLES[table][0].split(", ")
-            self._texts[table] = [at for at, one in enumerate(columns) if types[one] == "TEXT"]
+            self._texts[table] = [
+                at for at, column in enumerate(columns) if types[column] == "TEXT"
+            ]
         return self._texts[table]
 
     def _found(self, query: str, given: rows.Row = ()) -> list[rows.Row]:

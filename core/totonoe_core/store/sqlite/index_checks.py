@@ -114,19 +114,21 @@ def _walks_of(model: apsw.Connection, table: str, row_key: tuple[str, ...]) -> l
     keyed = "WITHOUT ROWID" in _sql(model, table)
     itself = f"INDEXED BY sqlite_autoindex_{table}_1" if keyed else "NOT INDEXED"
     missing = ", ".join(
-        f"({one.where}) AND NOT EXISTS (SELECT 1 FROM {table} i INDEXED BY {one.name} "
-        f"WHERE {one.where} AND {_equal('i', 'o', one.columns)})"
-        for one in indexes
+        f"({index.where}) AND NOT EXISTS (SELECT 1 FROM {table} i INDEXED BY {index.name} "
+        f"WHERE {index.where} AND {_equal('i', 'o', index.columns)})"
+        for index in indexes
     )
     select = f"SELECT {checks.typed(row_key)}, {missing} FROM {table} o {itself}"
     found = [_Walk(table, columns, row_key, row_key, select, "true")]
-    for one in indexes:
+    for index in indexes:
         lost = (
             f"NOT EXISTS (SELECT 1 FROM {table} o {itself} "
-            f"WHERE {one.where} AND {_equal('o', 'i', one.columns)})"
+            f"WHERE {index.where} AND {_equal('o', 'i', index.columns)})"
         )
-        select = f"SELECT {checks.typed(one.columns)}, {lost} FROM {table} i INDEXED BY {one.name}"
-        found.append(_Walk(table, columns, one.columns, row_key, select, one.where))
+        select = (
+            f"SELECT {checks.typed(index.columns)}, {lost} FROM {table} i INDEXED BY {index.name}"
+        )
+        found.append(_Walk(table, columns, index.columns, row_key, select, index.where))
     return found
 
 
@@ -165,7 +167,7 @@ class Comparison:
         fits, self._after = walk.step(connection, self._after, limit)
         if not fits:
             self._after = None
-            self._walks = [one for one in self._walks if one.table != walk.table]
+            self._walks = [other for other in self._walks if other.table != walk.table]
             return walk.table
         if self._after is None:
             del self._walks[0]

@@ -144,8 +144,8 @@ def _inspected(
         for table, count, bad, damaged in checks.every_bad(connection, keys):
             row_count += count
             findings += [
-                f"{table}: row {checks.bad_name(one)} does not match its checksum"
-                for one in bad[:FINDINGS_MAX]
+                f"{table}: row {checks.bad_name(key)} does not match its checksum"
+                for key in bad[:FINDINGS_MAX]
             ]
             if len(bad) > FINDINGS_MAX:
                 findings.append(f"{table}: {len(bad)} such rows in all")

@@ -152,9 +152,9 @@ def _log_of(path: Path) -> Path:
 def _stamps(path: Path) -> list[tuple[int, int]]:
     """Return size and time of a file and of its log; those of a missing one are zeros."""
     found = []
-    for one in (path, _log_of(path)):
+    for file in (path, _log_of(path)):
         try:
-            about = one.stat()
+            about = file.stat()
             found.append((about.st_size, about.st_mtime_ns))
         except FileNotFoundError:
             found.append((0, 0))

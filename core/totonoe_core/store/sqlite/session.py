@@ -45,7 +45,7 @@ class Session:
         """Run a statement; its rows are read when they are asked for. Raises `apsw.Error`."""
         text, has_lists = of_file(query)
         if has_lists:
-            values = [json.dumps(one) if type(one) is list else one for one in values]
+            values = [json.dumps(value) if type(value) is list else value for value in values]
         return self._connection.execute(text, values)
 
     def changed(self, query: str, values: Sequence[object] = ()) -> int:

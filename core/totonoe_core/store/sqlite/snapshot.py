@@ -252,7 +252,7 @@ def _sealed(
         faults.append("its seal does not match its checksum")
         return None
     said = plain.loads(SnapshotSeal, row[1])
-    named, found = ({one.table: one for one in part} for part in (said.tables, tables))
+    named, found = ({digest.table: digest for digest in part} for part in (said.tables, tables))
     for table in sorted(named.keys() | found.keys()):
         one, other = named.get(table), found.get(table)
         if one is None or other is None:
@@ -369,8 +369,8 @@ def _with_status(
         part = keys[start : start + _IN_MAX]
         marks = ",".join("?" * len(part))
         found += [
-            one
-            for (one,) in connection.execute(
+            memory_id
+            for (memory_id,) in connection.execute(
                 f"SELECT id FROM memory WHERE {column} IN ({marks}) AND status {condition}", part
             )
         ]

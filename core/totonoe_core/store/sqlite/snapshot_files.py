@@ -206,6 +206,6 @@ def _remove(path: Path) -> None:
 
 def _names(directory: Path) -> list[str]:
     try:
-        return sorted(one.name for one in directory.iterdir())
+        return sorted(path.name for path in directory.iterdir())
     except OSError:
         return []

@@ -25,7 +25,8 @@ def readable(columns: str) -> str:
     `as_text` makes text of it again.
     """
     return ", ".join(
-        f"iif(typeof({one}) = 'text', CAST({one} AS BLOB), {one})" for one in columns.split(", ")
+        f"iif(typeof({column}) = 'text', CAST({column} AS BLOB), {column})"
+        for column in columns.split(", ")
     )
 
 

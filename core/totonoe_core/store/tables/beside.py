@@ -45,13 +45,13 @@ class BesideReads:
             "ORDER BY row LIMIT ?",
             (row, limit),
         )
-        return [rows.embedding(one) for one in found.fetchall()]
+        return [rows.embedding(fetched) for fetched in found.fetchall()]
 
     def of_model(self, model_number: int, memories: Iterable[Memory]) -> Iterator[Memory]:
         left = iter(memories)
         while part := list(islice(left, sql.AT_ONCE)):
-            fits = [bool(one.vector) and one.model_number == model_number for one in part]
-            rest = [one.row for one, fit in zip(part, fits, strict=True) if not fit]
+            fits = [bool(memory.vector) and memory.model_number == model_number for memory in part]
+            rest = [memory.row for memory, fit in zip(part, fits, strict=True) if not fit]
             beside = self.embeddings(rest) if rest else {}
             for memory, fit in zip(part, fits, strict=True):
                 other = beside.get(memory.row)

@@ -98,9 +98,9 @@ class CatalogTables(ABC):
             listed.append((replaced_uid, name, time_us if deleted_us is None else None))
         with self._changing() as revision:
             # The deletion comes first: a name has one collection.
-            for one in sorted(listed, key=lambda row: row[2] is None):
+            for collection in sorted(listed, key=lambda row: row[2] is None):
                 self._put_collection(
-                    one,
+                    collection,
                     "ON CONFLICT (uid) DO UPDATE SET name = excluded.name, "
                     "deleted_us = excluded.deleted_us, crc = excluded.crc",
                 )
@@ -143,8 +143,8 @@ class CatalogTables(ABC):
 
     def _take(self, listed: Sequence[rows.Row], operations: Sequence[rows.Row], at: int) -> None:
         """List collections of another store with its operations, which get revisions from `at`."""
-        for one in listed:
-            self._put_collection(one)
+        for collection in listed:
+            self._put_collection(collection)
         for revision, kept in enumerate(operations, at):
             self._put_operation((revision, *kept[1:]))
 

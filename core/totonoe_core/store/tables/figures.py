@@ -43,7 +43,7 @@ class Figures:
             f"SELECT {sql.DISMISSED} WHERE d.uid = $1 LIMIT ?",
             (limit,),
         )
-        return [(one.a, one.b) for one in map(rows.dismissal, found)]
+        return [(dismissal.a, dismissal.b) for dismissal in map(rows.dismissal, found)]
 
     def oldest_reply_us(self, since_us: int, limit: int) -> int | None:
         found: int | None = self._session.execute(
@@ -77,5 +77,5 @@ class Figures:
             "ORDER BY number DESC",
             (f",{row},",),
         )
-        events = (rows.as_text(one, (1, 3)) for one in found)
-        return [(one[1], one[2]) for one in events if rows.is_sound(one, "recall_event")]
+        events = (rows.as_text(fetched, (1, 3)) for fetched in found)
+        return [(event[1], event[2]) for event in events if rows.is_sound(event, "recall_event")]

@@ -213,7 +213,7 @@ class History:
     def rows_of_external_ids(
         self, external_ids: Sequence[str], agent_id: str, revision: int
     ) -> dict[str, list[int]]:
-        found: dict[str, set[int]] = {one: set() for one in external_ids}
+        found: dict[str, set[int]] = {external_id: set() for external_id in external_ids}
         for external_id in found:
             for status in ("status <> 'forgotten'", "status = 'forgotten'"):
                 rows_now = self._session.execute(
@@ -255,7 +255,7 @@ class History:
         ):
             link = rows.link(row, "")
             found.append(LinkVersion(source, row[1], link, row[5], None))
-        found.sort(key=lambda one: (one.since, one.target, one.link.type))
+        found.sort(key=lambda link: (link.since, link.target, link.link.type))
         return found
 
     def link_after(self, revision: int, source: int, target: int, type_: LinkType) -> Link | None:
@@ -293,7 +293,7 @@ class History:
     def dismissal_images(self, revision: int) -> dict[tuple[int, int], Dismissal]:
         images = self._images("entity = 'dismissal' AND revision = ?", revision)
         found = (plain.loads(Dismissal, before) for _, before, _, _ in images)
-        return {(one.a, one.b): one for one in found}
+        return {(dismissal.a, dismissal.b): dismissal for dismissal in found}
 
     def dismissal_revisions(self, row: int) -> set[int]:
         found = {

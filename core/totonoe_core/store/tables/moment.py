@@ -63,7 +63,7 @@ class Moment:
             "SELECT row, last_us, count, crc FROM access WHERE uid = $1 AND row BETWEEN ? AND ?",
             (first, last),
         )
-        checked = self._sound(found, lambda one: rows.check(one, "access"))
+        checked = self._sound(found, lambda row: rows.check(row, "access"))
         return {row: (last_us, count) for row, last_us, count in checked}
 
     def links(self, sources: Sequence[int], revision: int) -> list[LinkVersion]:
@@ -82,13 +82,13 @@ class Moment:
             )
         for versions in self._sound(sources, self._history.link_versions):
             held = [
-                one
-                for one in versions
-                if one.target > one.source
-                and one.since <= revision
-                and (one.until is None or one.until > revision)
+                link
+                for link in versions
+                if link.target > link.source
+                and link.since <= revision
+                and (link.until is None or link.until > revision)
             ]
-            found += sorted(held, key=lambda one: (one.target, one.link.type.value))
+            found += sorted(held, key=lambda link: (link.target, link.link.type.value))
         return found
 
     def dismissals(self, firsts: Sequence[int], revision: int) -> list[Dismissal]:
@@ -99,16 +99,16 @@ class Moment:
             f"SELECT {rows.DISMISSAL_COLUMNS} FROM dismissal WHERE uid = $1 AND a = ANY(?)",
             (list(firsts),),
         )
-        for one in self._sound(held, rows.dismissal):
-            if one.revision <= revision:
-                found[one.a, one.b] = one
+        for dismissal in self._sound(held, rows.dismissal):
+            if dismissal.revision <= revision:
+                found[dismissal.a, dismissal.b] = dismissal
         if self._history.newest() != revision:
             for first in firsts:
                 # '\x7f' follows '~': all keys that begin with the row and '~'.
                 for before in self._images("dismissal", f"{first}~", f"{first}\x7f", revision):
-                    one = plain.loads(Dismissal, before)
-                    if one.revision <= revision:
-                        found[one.a, one.b] = one
+                    dismissal = plain.loads(Dismissal, before)
+                    if dismissal.revision <= revision:
+                        found[dismissal.a, dismissal.b] = dismissal
         return [found[pair] for pair in sorted(found)]
 
     def episode_ids(self, revision: int) -> list[str]:
@@ -135,9 +135,9 @@ class Moment:
     def _sound(self, found: Iterable[A], made: Callable[[A], B]) -> list[B]:
         """Convert each row, leaving out and counting the damaged ones."""
         out: list[B] = []
-        for one in found:
+        for item in found:
             try:
-                out.append(made(one))
+                out.append(made(item))
             except Corruption:
                 self.damaged_count += 1
         return out

@@ -96,8 +96,8 @@ class PurgedRows:
     def leave_episodes(self, memory_ids: Collection[str]) -> int:
         gone = frozenset(memory_ids)
         episodes = self.episodes_with(gone)
-        for one in episodes:
-            self._session.write(_PUT_EPISODE, rows.episode_row(_without(one, gone)))
+        for episode in episodes:
+            self._session.write(_PUT_EPISODE, rows.episode_row(_without(episode, gone)))
         images = self._session.execute(
             f"SELECT {self._session.readable(sql.IMAGE_COLUMNS)} FROM image WHERE uid = $1 "
             f"AND entity = 'episode' AND {self._lists('before', 'memory_ids')}",
@@ -156,5 +156,5 @@ class PurgedRows:
 
 
 def _without(episode: Episode, gone: Collection[str]) -> Episode:
-    ids = tuple(one for one in episode.memory_ids if one not in gone)
+    ids = tuple(memory_id for memory_id in episode.memory_ids if memory_id not in gone)
     return replace(episode, memory_ids=ids)

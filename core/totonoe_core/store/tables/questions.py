@@ -54,12 +54,12 @@ class Questions:
         return self._session.execute(_BELOW.format(how=how), given).fetchall()
 
     def of_row(self, row: int, place: PairPlace) -> list[AskedPair]:
-        found = [_asked(one) for one in self._session.execute(_OF_ROW, (row,))]
-        return sorted((one for one in found if one[:3] < place), reverse=True)
+        found = [_asked(fetched) for fetched in self._session.execute(_OF_ROW, (row,))]
+        return sorted((pair for pair in found if pair[:3] < place), reverse=True)
 
     def among(self, wanted: Sequence[int]) -> list[LikelyPair]:
-        found = (_asked(one) for one in self._session.execute(_AMONG, (list(wanted),)))
-        return [LikelyPair(*one[:4]) for one in found]
+        found = (_asked(fetched) for fetched in self._session.execute(_AMONG, (list(wanted),)))
+        return [LikelyPair(*pair[:4]) for pair in found]
 
 
 def _asked(row: rows.Row) -> AskedPair:

@@ -260,8 +260,10 @@ class Rows:
             for row in self._session.execute(
                 f"SELECT {sql.DISMISSED} WHERE d.uid = $1 AND d.a = ANY(?)", (part,)
             ):
-                one = rows.dismissal(row)
-                found.update(pair for pair in wanted.get(one.a, ()) if max(pair) == one.b)
+                dismissal = rows.dismissal(row)
+                found.update(
+                    pair for pair in wanted.get(dismissal.a, ()) if max(pair) == dismissal.b
+                )
         return found
 
     def dismissals_changed(self, revision: int) -> bool:

@@ -39,7 +39,7 @@ class Recalls:
     def access(self) -> dict[int, tuple[int, int]]:
         columns = self._session.readable(_ACCESS_COLUMNS)
         found = self._session.execute(f"SELECT {columns} FROM access WHERE uid = $1")
-        return {one[0]: (one[1], one[2]) for one in found if self._is_sound("access", one, 1)}
+        return {row[0]: (row[1], row[2]) for row in found if self._is_sound("access", row, 1)}
 
     def _is_sound(self, table: str, row: rows.Row, key_size: int) -> bool:
         """Return whether a row is usable; if not, note it."""
@@ -57,8 +57,8 @@ class Recalls:
         self._session.write_all(
             _PUT_EVENT,
             (
-                rows.seal((number, one.agent_id, one.time_us, json.dumps(one.rows)))
-                for number, one in enumerate(events, last + 1)
+                rows.seal((number, event.agent_id, event.time_us, json.dumps(event.rows)))
+                for number, event in enumerate(events, last + 1)
             ),
         )
         self._session.write(
@@ -72,15 +72,15 @@ class Recalls:
         read = self._session.execute(
             f"SELECT {columns} FROM recall_event WHERE uid = $1 ORDER BY number LIMIT ?", (limit,)
         )
-        found = [rows.as_text(one, (1, 3)) for one in read]
+        found = [rows.as_text(row, (1, 3)) for row in read]
         if found:
             self._session.write(
                 "DELETE FROM recall_event WHERE uid = $1 AND number <= ?", (found[-1][0],)
             )
         return [
-            RecallEvent(one[1], one[2], tuple(json.loads(one[3])))
-            for one in found
-            if self._is_sound("recall_event", one, 1)
+            RecallEvent(row[1], row[2], tuple(json.loads(row[3])))
+            for row in found
+            if self._is_sound("recall_event", row, 1)
         ]
 
     def add_coactivations(

@@ -103,15 +103,15 @@ class _Wrappers:
     @cached_property
     def marked_label(self) -> re.Pattern[str]:
         """A label before a statement, in brackets or behind a symbol or not."""
-        one = self._label
+        label = self._label
         return re.compile(
             rf"\s*(?:{_SYMBOL}+\s*)?(?:"
-            rf"{_OPEN}\s*{one}\s*[:：]?\s*{_SHUT}\s*(?:[:：]|[-–—]+(?=\s))?\s*"
-            rf"|\*{{1,2}}{one}\s*[:：]?\*{{1,2}}\s*[:：]?\s*"
-            rf"|#{{1,6}}[ \t]*{one}[:：]?[ \t]*\n\s*"
+            rf"{_OPEN}\s*{label}\s*[:：]?\s*{_SHUT}\s*(?:[:：]|[-–—]+(?=\s))?\s*"
+            rf"|\*{{1,2}}{label}\s*[:：]?\*{{1,2}}\s*[:：]?\s*"
+            rf"|#{{1,6}}[ \t]*{label}[:：]?[ \t]*\n\s*"
             # one word only: what follows a mere space may be the statement's own
             rf"|(?:#|(?<={_SYMBOL})|(?<={_SYMBOL}\s))(?:{self._labels}){self._stop}\s+"
-            rf"|{one}{_MARK})"
+            rf"|{label}{_MARK})"
         )
 
     @cached_property

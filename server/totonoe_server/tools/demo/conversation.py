@@ -87,16 +87,20 @@ def from_files(memories: Path, queries: Path | None, level: str) -> Conversation
     if queries is None:
         memories, queries = partners(memories)
     told = read_memories(memories)
-    levels = {one.level for one in told}
+    levels = {note.level for note in told}
     if len(levels) > 1:
-        told = [one for one in told if one.level == level]
+        told = [note for note in told if note.level == level]
     if not told:
         names = ", ".join(sorted(levels))
         raise FileError(f"{memories}: has no memories of level {level!r}, but of {names}")
-    conv_of = {one.id: one.conv for one in told}
+    conv_of = {note.id: note.conv for note in told}
     questions = []
     for question in read_questions(queries):
-        ids = frozenset(one for one in question.evidence_ids if conv_of.get(one) == question.conv)
+        ids = frozenset(
+            evidence_id
+            for evidence_id in question.evidence_ids
+            if conv_of.get(evidence_id) == question.conv
+        )
         if ids:
             questions.append(
                 Question(question.id, question.conv, question.text, question.category, ids)
@@ -115,5 +119,5 @@ def _labelled(item: Item) -> Line:
     )
 
 
-def _told(one: Told) -> Line:
-    return Line(id=one.id, conv=one.conv, text=one.text, created_us=one.created_us)
+def _told(note: Told) -> Line:
+    return Line(id=note.id, conv=note.conv, text=note.text, created_us=note.created_us)

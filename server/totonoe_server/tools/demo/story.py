@@ -75,11 +75,11 @@ class Story:
             answers = self.crew.answers(self.begin("remember", told_count))
         for answer in answers:
             self.memory_ids[answer["id"]].add(answer["memory_id"])
-        refused = Counter(one["method"] for one in answers if not one["saved"])
+        refused = Counter(answer["method"] for answer in answers if not answer["saved"])
         figures = {
             "lines": len(lines),
             "told": told_count,
-            "saved": sum(one["saved"] for one in answers),
+            "saved": sum(answer["saved"] for answer in answers),
             "refused": dict(sorted(refused.items())),
             **_latency(answers),
             **costs,
@@ -100,9 +100,9 @@ class Story:
         self.crew.answers()  # every caller stands at the line
         self.crew.order([{} for _ in shares])
         answers = self.crew.answers(self.begin("race", CALLERS))
-        winners = {one["memory_id"] for one in answers if one["saved"]}
-        named = sum(not one["saved"] and one["memory_id"] in winners for one in answers)
-        saved = sum(one["saved"] for one in answers)
+        winners = {answer["memory_id"] for answer in answers if answer["saved"]}
+        named = sum(not answer["saved"] and answer["memory_id"] in winners for answer in answers)
+        saved = sum(answer["saved"] for answer in answers)
         return {
             "callers": len(answers),
             "saved": saved,
@@ -113,20 +113,20 @@ class Story:
     def _recall(self, collections: dict[str, str]) -> dict[str, Any]:
         questions = self.conversation.questions
         items = [
-            {"id": one.id, "text": one.text, "collection": collections[one.conv]}
-            for one in questions
+            {"id": question.id, "text": question.text, "collection": collections[question.conv]}
+            for question in questions
         ]
         orders = [{"order": "recall", "items": items[at :: self.size]} for at in range(self.size)]
         with self._measured(len(items)) as costs:
             self.crew.order(orders)
             answers = self.crew.answers(self.begin("recall", len(items)))
-        hits = {one["id"]: one["hits"] for one in answers}
+        hits = {answer["id"]: answer["hits"] for answer in answers}
         if len(hits) != len(items):
             raise DemoError("questions share an id")
         holding = self._holding()
         asked = [
-            (hits[one.id], [holding[said] for said in sorted(one.evidence_ids)])
-            for one in questions
+            (hits[question.id], [holding[said] for said in sorted(question.evidence_ids)])
+            for question in questions
         ]
         return {
             "questions": len(asked),
@@ -181,7 +181,7 @@ def labels(lines: Sequence[Line], memory_ids: dict[str, set[str]]) -> dict[str, 
     kept = [
         line
         for line in alike
-        if all(memory_ids[line.id].isdisjoint(memory_ids[one]) for one in line.differs_from)
+        if all(memory_ids[line.id].isdisjoint(memory_ids[line_id]) for line_id in line.differs_from)
     ]
     return {
         "restatements": dict(sorted(restatements.items())),
@@ -190,7 +190,7 @@ def labels(lines: Sequence[Line], memory_ids: dict[str, set[str]]) -> dict[str, 
 
 
 def _latency(answers: Sequence[Message]) -> dict[str, float | None]:
-    found = [one["ms"] for one in answers]
+    found = [answer["ms"] for answer in answers]
     return {
         name: None if value is None else round(value, 3)
         for name, value in (("p50_ms", percentile(found, 50)), ("p99_ms", percentile(found, 99)))

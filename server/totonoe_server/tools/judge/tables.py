@@ -66,8 +66,8 @@ def _show_changes(out: Console, report: dict[str, Any]) -> None:
     out.print(f"The guard would ask it about {with_judge['put_to_judge_count']} of them.")
     for change, part in with_judge["changes"].items():
         out.print(f"{change}: {part['count']}, of them wrong: {part['wrong_count']}")
-    for one in report["wrong"]:
-        out.print(f'  line {one["line"]}, {one["change"]}: "{one["a"]}" / "{one["b"]}"')
+    for pair in report["wrong"]:
+        out.print(f'  line {pair["line"]}, {pair["change"]}: "{pair["a"]}" / "{pair["b"]}"')
     hidden = report["wrong_count"] - len(report["wrong"])
     if hidden:
         out.print(f"  and {hidden} more")

@@ -125,7 +125,7 @@ def ask_all(
     JudgeGoneError
         It failed FAILURES_MAX times in a row, or on every pair.
     """
-    short = [one for one in pairs if max(len(one.a), len(one.b)) <= limits.JUDGE_TEXT_CHARS_MAX]
+    short = [pair for pair in pairs if max(len(pair.a), len(pair.b)) <= limits.JUDGE_TEXT_CHARS_MAX]
     advance(len(pairs) - len(short))
     batches = _batches(short, min(judge.batch_max, limits.JUDGE_BATCH_PAIRS_MAX))
     answers: dict[int, Answer] = {}
@@ -136,7 +136,7 @@ def ask_all(
     try:
         asked = windowed(batches, lambda batch: pool.submit(ask, batch), under_way)
         for batch, found in zip(batches, asked, strict=True):
-            answers.update((one.line, answer) for one, answer in zip(batch, found, strict=True))
+            answers.update((pair.line, answer) for pair, answer in zip(batch, found, strict=True))
             failures_in_row = failures_in_row + 1 if found[0].failure else 0
             if failures_in_row == FAILURES_MAX:
                 raise JudgeGoneError(
@@ -148,7 +148,7 @@ def ask_all(
     finally:
         pool.shutdown(cancel_futures=True)
     cpu_s = time.process_time() - began_s
-    return [answers.get(one.line) for one in pairs], cpu_s
+    return [answers.get(pair.line) for pair in pairs], cpu_s
 
 
 def _batches(pairs: Sequence[LabelledPair], size: int) -> list[Sequence[LabelledPair]]:
@@ -157,7 +157,9 @@ def _batches(pairs: Sequence[LabelledPair], size: int) -> list[Sequence[Labelled
 
 def _asker(judge: Judge) -> Callable[[Sequence[LabelledPair]], list[Answer]]:
     def ask(batch: Sequence[LabelledPair]) -> list[Answer]:
-        pairs = [Pair.of(one.b, refusing_hash(one.b), one.a, refusing_hash(one.a)) for one in batch]
+        pairs = [
+            Pair.of(pair.b, refusing_hash(pair.b), pair.a, refusing_hash(pair.a)) for pair in batch
+        ]
         began_s, failure = time.monotonic(), ""
         opinions: Sequence[Opinion | None] = [None] * len(batch)
         try:
@@ -174,9 +176,12 @@ def _asker(judge: Judge) -> Callable[[Sequence[LabelledPair]], list[Answer]]:
         wall_s = time.monotonic() - began_s
         return [
             Answer(
-                opinion and stated_for(opinion, pair, one.b), failure, wall_s, wall_s / len(batch)
+                opinion and stated_for(opinion, pair, labelled.b),
+                failure,
+                wall_s,
+                wall_s / len(batch),
             )
-            for one, pair, opinion in zip(batch, pairs, opinions, strict=True)
+            for labelled, pair, opinion in zip(batch, pairs, opinions, strict=True)
         ]
 
     return ask
@@ -191,11 +196,11 @@ def try_all(
     advance: Advance,
 ) -> list[Tried]:
     """Return what the guard does with each pair. `advance` is told each text that is embedded."""
-    texts = list(itertools.chain.from_iterable((one.a, one.b) for one in pairs))
+    texts = list(itertools.chain.from_iterable((pair.a, pair.b) for pair in pairs))
     vectors = rig.vectors(texts, advance).reshape(len(pairs), 2, -1)
     return [
-        _tried(one, read_pair(one.a, one.b, two, rig.model), policy, rig.model, settings, answer)
-        for one, two, answer in zip(pairs, vectors, answers, strict=True)
+        _tried(pair, read_pair(pair.a, pair.b, two, rig.model), policy, rig.model, settings, answer)
+        for pair, two, answer in zip(pairs, vectors, answers, strict=True)
     ]
 
 
@@ -258,26 +263,26 @@ def _outcome(found: PairOfTexts, policy: GuardPolicy) -> Outcome:
 
 def figures(tried: Sequence[Tried], settings: JudgeSettings, cpu_s: float) -> dict[str, Any]:
     """Return the report's figures: plain data, shares 0..1, times in milliseconds."""
-    same = np.array([one.pair.same for one in tried], np.bool_)
+    same = np.array([pair.pair.same for pair in tried], np.bool_)
     found: dict[str, Any] = {
         "rows": len(tried),
         "same_count": int(np.count_nonzero(same)),
         "different_count": int(np.count_nonzero(~same)),
         "guard": {
-            "auc": auc(np.array([one.probability for one in tried]), same),
-            **_outcomes((one.pair.same, one.before) for one in tried),
+            "auc": auc(np.array([pair.probability for pair in tried]), same),
+            **_outcomes((pair.pair.same, pair.before) for pair in tried),
         },
     }
     if settings.kind == "none":
         return found
     found["judge"] = _of_judge(tried, settings, cpu_s)
     found["with_judge"] = {
-        "put_to_judge_count": sum(one.put_to_judge for one in tried),
-        **_outcomes((one.pair.same, one.after) for one in tried),
+        "put_to_judge_count": sum(pair.put_to_judge for pair in tried),
+        **_outcomes((pair.pair.same, pair.after) for pair in tried),
         "changes": {change.value: _of_change(tried, change) for change in Change},
     }
-    wrong = [one for one in tried if one.wrong]
-    found["wrong"] = [_shown(one) for one in wrong[:_WRONG_SHOWN_MAX]]
+    wrong = [pair for pair in tried if pair.wrong]
+    found["wrong"] = [_shown(pair) for pair in wrong[:_WRONG_SHOWN_MAX]]
     found["wrong_count"] = len(wrong)
     found["relations"] = _relations(tried)
     return found
@@ -289,7 +294,7 @@ def _outcomes(labelled: Iterable[tuple[bool, Outcome]]) -> dict[str, Any]:
         groups[same].append(outcome)
     return {
         name: {
-            label: share(sum(getattr(one, name) for one in groups[same]), len(groups[same]))
+            label: share(sum(getattr(outcome, name) for outcome in groups[same]), len(groups[same]))
             for label, same in (("same", True), ("different", False))
         }
         for name in ("refused", "asked")
@@ -297,14 +302,14 @@ def _outcomes(labelled: Iterable[tuple[bool, Outcome]]) -> dict[str, Any]:
 
 
 def _of_judge(tried: Sequence[Tried], settings: JudgeSettings, cpu_s: float) -> dict[str, Any]:
-    asked = [one for one in tried if one.answer is not None]
-    answers = [one.answer for one in tried if one.answer is not None]
+    asked = [pair for pair in tried if pair.answer is not None]
+    answers = [pair.answer for pair in tried if pair.answer is not None]
     sure = [
-        (one, one.answer.opinion)
-        for one in asked
-        if one.answer is not None and one.answer.opinion is not None
+        (pair, pair.answer.opinion)
+        for pair in asked
+        if pair.answer is not None and pair.answer.opinion is not None
     ]
-    same = np.array([one.pair.same for one, _ in sure], np.bool_)
+    same = np.array([pair.pair.same for pair, _ in sure], np.bool_)
     failures = Counter(answer.failure for answer in answers if answer.failure)
     wall_ms = mean(1000.0 * answer.share_s for answer in answers)
     return {
@@ -317,30 +322,30 @@ def _of_judge(tried: Sequence[Tried], settings: JudgeSettings, cpu_s: float) -> 
         "too_long_count": len(tried) - len(asked),
         "late_count": sum(answer.wall_s > settings.patience_s for answer in answers),
         "auc": auc(np.array([opinion.same for _, opinion in sure]), same),
-        "auc_of_guard": auc(np.array([one.probability for one, _ in sure]), same),
+        "auc_of_guard": auc(np.array([pair.probability for pair, _ in sure]), same),
         "wall_ms": wall_ms,
         "cpu_ms": share(1000.0 * cpu_s, len(asked)),
     }
 
 
 def _of_change(tried: Sequence[Tried], change: Change) -> dict[str, int]:
-    found = [one for one in tried if one.change is change]
-    return {"count": len(found), "wrong_count": sum(one.wrong for one in found)}
+    found = [pair for pair in tried if pair.change is change]
+    return {"count": len(found), "wrong_count": sum(pair.wrong for pair in found)}
 
 
-def _shown(one: Tried) -> dict[str, Any]:
-    assert one.change is not None
-    texts = {"a": snippet(one.pair.a, _SNIPPET_CHARS), "b": snippet(one.pair.b, _SNIPPET_CHARS)}
-    return {"line": one.pair.line, "change": one.change.value, **texts}
+def _shown(pair: Tried) -> dict[str, Any]:
+    assert pair.change is not None
+    texts = {"a": snippet(pair.pair.a, _SNIPPET_CHARS), "b": snippet(pair.pair.b, _SNIPPET_CHARS)}
+    return {"line": pair.pair.line, "change": pair.change.value, **texts}
 
 
 def _relations(tried: Sequence[Tried]) -> dict[str, dict[str, int]]:
     """Count what the judge says by what the line says: its relation, or else its label."""
     columns = [*(relation.value for relation in Relation), NO_OPINION, NO_ANSWER]
     counts: dict[str, Counter[str]] = {}
-    for one in tried:
-        labelled = one.pair.relation or ("label 1" if one.pair.same else "label 0")
-        counts.setdefault(str(labelled), Counter())[_said(one.answer)] += 1
+    for pair in tried:
+        labelled = pair.pair.relation or ("label 1" if pair.pair.same else "label 0")
+        counts.setdefault(str(labelled), Counter())[_said(pair.answer)] += 1
     rows = [*(relation.value for relation in Relation), "label 1", "label 0"]
     return {
         row: {column: counts[row][column] for column in columns} for row in rows if row in counts

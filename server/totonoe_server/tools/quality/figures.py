@@ -64,7 +64,7 @@ def recall_at(hits: Sequence[str], evidence: Sequence[Collection[str]], k: int) 
 
 def reciprocal_rank(hits: Sequence[str], evidence: Sequence[Collection[str]]) -> float:
     """1 / rank of the first hit that is evidence; 0 if none is."""
-    wanted = {one for ids in evidence for one in ids}
+    wanted = {memory_id for ids in evidence for memory_id in ids}
     return next((1.0 / rank for rank, hit in enumerate(hits, 1) if hit in wanted), 0.0)
 
 

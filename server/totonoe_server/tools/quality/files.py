@@ -151,8 +151,8 @@ def read_questions(path: Path, limit: int | None = None) -> list[Question]:
 def read_mixed(path: Path) -> tuple[list[Item], list[Question]]:
     """A stream with questions about it in the same file. Raises `FileError`."""
     found = _read(path, lambda row: _question(row) if "question" in row else _item(row), None)
-    items = [one for one in found if isinstance(one, Item)]
-    return items, [one for one in found if isinstance(one, Question)]
+    items = [item for item in found if isinstance(item, Item)]
+    return items, [item for item in found if isinstance(item, Question)]
 
 
 def rows(path: Path) -> Iterator[Row]:
@@ -218,7 +218,7 @@ def _pair(row: Row) -> Pair:
 def _probe_pair(row: Row) -> Pair:
     """A row as the probe set has it: a verdict in place of a label, the language in its id."""
     expected, kind, id_ = _text(row, "verdict"), _text(row, "class"), _text(row, "id")
-    verdicts = tuple(one.value for one in right_verdicts(expected, _ids(row, "also")))
+    verdicts = tuple(verdict.value for verdict in right_verdicts(expected, _ids(row, "also")))
     return Pair(
         id=id_,
         lang=str(row.get("lang") or id_.partition("-")[0]),
@@ -285,7 +285,7 @@ def _content(row: Row, field: str) -> str:
 def _ids(row: Row, field: str) -> tuple[str, ...]:
     value = row.get(field) or []
     if isinstance(value, list):
-        return tuple(str(one) for one in value)
+        return tuple(str(item) for item in value)
     raise ValueError(f"{field} is {type(value).__name__}, must be a list of ids")
 
 

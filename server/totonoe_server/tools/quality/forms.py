@@ -121,7 +121,7 @@ def _locomo(row: Row, into: Asked) -> None:
                 observations[name] = set(_places(json.dumps(of)))
                 _tell(into, name, conv, OBSERVATION, speaker, created_us, text, key)
     for number, asked in enumerate(row["qa"]):
-        places = {place for one in asked.get("evidence", ()) for place in _places(str(one))}
+        places = {place for quoted in asked.get("evidence", ()) for place in _places(str(quoted))}
         evidence = {_id(conv, place) for place in places}
         evidence |= {name for name, of in observations.items() if of & places}
         category = _CATEGORIES[asked["category"]]

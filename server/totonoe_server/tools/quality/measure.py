@@ -116,7 +116,7 @@ def _recall(
     for name in questions.levels(told):
         if level and name != level:
             continue
-        mine = [one for one in told if one.level == name]
+        mine = [note for note in told if note.level == name]
 
         def work(rig: Rig, advance: Advance, mine: Sequence[Any] = mine) -> dict[str, Any]:
             return questions.measure(mine, asked, policy, rig, advance)

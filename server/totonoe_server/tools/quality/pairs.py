@@ -102,42 +102,42 @@ def measure(
 ) -> dict[str, Any]:
     """Figures of a file of pairs. `advance` is told each text that has its vector."""
     rows = judge_all(pairs, policy, rig, advance)
-    counted = [one for one in rows if one.pair.counts]
+    counted = [pair for pair in rows if pair.pair.counts]
     found = figures(counted)
     found["n_unlabelled"] = len(pairs) - len(rows)
     found["n_uncounted"] = len(rows) - len(counted)
-    found["by_lang"] = _by(counted, lambda one: one.pair.lang)
-    if any(one.pair.kind for one in rows):
-        found["by_kind"] = _by(rows, lambda one: one.pair.kind)
+    found["by_lang"] = _by(counted, lambda pair: pair.pair.lang)
+    if any(pair.pair.kind for pair in rows):
+        found["by_kind"] = _by(rows, lambda pair: pair.pair.kind)
     return found
 
 
 def figures(judged: Sequence[Judged]) -> dict[str, Any]:
     """The same figures for any group of pairs."""
-    same = np.array([one.pair.label == 1 for one in judged], np.bool_)
+    same = np.array([pair.pair.label == 1 for pair in judged], np.bool_)
     n_same = int(np.count_nonzero(same))
     methods = [method for method in Method if method is not Method.NONE]
     counts = {
-        method.value: sum(one.method is method for one in judged)
+        method.value: sum(pair.method is method for pair in judged)
         for method in methods
-        if any(one.method is method for one in judged)
+        if any(pair.method is method for pair in judged)
     }
-    expected = [one for one in judged if one.pair.verdicts]
-    right = sum(one.judgement.verdict.value in one.pair.verdicts for one in expected)
+    expected = [pair for pair in judged if pair.pair.verdicts]
+    right = sum(pair.judgement.verdict.value in pair.pair.verdicts for pair in expected)
     return {
         "n": len(judged),
         "n_same": n_same,
         "n_different": len(judged) - n_same,
-        **_rates((one.refused for one in judged), same),
+        **_rates((pair.refused for pair in judged), same),
         "bands": _bands(judged, same),
         "auc_same_probability": auc(
-            np.array([one.judgement.same_probability for one in judged]), same
+            np.array([pair.judgement.same_probability for pair in judged]), same
         ),
-        "auc_cosine": auc(np.array([one.cosine for one in judged]), same),
-        "auc_jaccard": auc(np.array([one.jaccard for one in judged]), same),
+        "auc_cosine": auc(np.array([pair.cosine for pair in judged]), same),
+        "auc_jaccard": auc(np.array([pair.jaccard for pair in judged]), same),
         "refused_by_method": counts,
         "verdict_accuracy": share(right, len(expected)),
-        "beside": {name: _rates((name in one.beside for one in judged), same) for name in GUARDS},
+        "beside": {name: _rates((name in pair.beside for pair in judged), same) for name in GUARDS},
     }
 
 
@@ -154,10 +154,10 @@ def _rates(refused: Iterable[bool], same: NDArray[np.bool_]) -> dict[str, float 
 def _bands(judged: Sequence[Judged], same: NDArray[np.bool_]) -> dict[str, Any]:
     """Shares of the same, and of the different pairs, in each band; and with a hard difference."""
     bands = {
-        "certain": np.array([one.refused for one in judged], np.bool_),
-        "likely": np.array([one.likely for one in judged], np.bool_),
-        "shown": np.array([one.shown for one in judged], np.bool_),
-        "hard": np.array([one.judgement.hard for one in judged], np.bool_),
+        "certain": np.array([pair.refused for pair in judged], np.bool_),
+        "likely": np.array([pair.likely for pair in judged], np.bool_),
+        "shown": np.array([pair.shown for pair in judged], np.bool_),
+        "hard": np.array([pair.judgement.hard for pair in judged], np.bool_),
     }
     n_same = int(np.count_nonzero(same))
     return {
@@ -171,6 +171,6 @@ def _bands(judged: Sequence[Judged], same: NDArray[np.bool_]) -> dict[str, Any]:
 
 def _by(judged: Sequence[Judged], key: Callable[[Judged], str]) -> dict[str, Any]:
     groups: dict[str, list[Judged]] = {}
-    for one in judged:
-        groups.setdefault(key(one), []).append(one)
+    for pair in judged:
+        groups.setdefault(key(pair), []).append(pair)
     return {name: figures(groups[name]) for name in sorted(groups)}

@@ -40,17 +40,21 @@ class Asked:
 
 def levels(told: Iterable[Told]) -> list[str]:
     """Levels of a file in their order; one empty name where it has none."""
-    return list(dict.fromkeys(one.level for one in told))
+    return list(dict.fromkeys(note.level for note in told))
 
 
 def askable(
     questions: Iterable[Question], told: Sequence[Told]
 ) -> list[tuple[Question, list[str]]]:
     """Questions with their evidence among the memories `told`, those without left out."""
-    conv_of = {one.id: one.conv for one in told}
+    conv_of = {note.id: note.conv for note in told}
     found = []
     for question in questions:
-        ids = sorted(one for one in question.evidence_ids if conv_of.get(one) == question.conv)
+        ids = sorted(
+            evidence_id
+            for evidence_id in question.evidence_ids
+            if conv_of.get(evidence_id) == question.conv
+        )
         if ids:
             found.append((question, ids))
     return found
@@ -72,28 +76,30 @@ def measure(
     asked: list[Asked] = []
     refused: Counter[str] = Counter()
     can_be_asked = askable(questions, told)
-    for conv in dict.fromkeys(one.conv for one in told):
+    for conv in dict.fromkeys(note.conv for note in told):
         with rig.collection(policy) as name:
-            memories = [one for one in told if one.conv == conv]
+            memories = [note for note in told if note.conv == conv]
             memory_of: dict[str, str] = {}
-            answers = rig.remember(name, [_remember(one) for one in memories], advance)
-            for one, answer in zip(memories, answers, strict=True):
-                memory_of[one.id] = answer.memory_id
+            answers = rig.remember(name, [_remember(note) for note in memories], advance)
+            for note, answer in zip(memories, answers, strict=True):
+                memory_of[note.id] = answer.memory_id
                 if not answer.saved:
                     refused[answer.guard.method.value] += 1
             mine = [pair for pair in can_be_asked if pair[0].conv == conv]
             ours = {
-                how: list(rig.recall(name, [_query(one, how) for one, _ in mine], advance))
+                how: list(
+                    rig.recall(name, [_query(question, how) for question, _ in mine], advance)
+                )
                 for how in (ON, OFF)
             }
-        kept = {memory_of[one.id]: one.text for one in reversed(memories)}
+        kept = {memory_of[note.id]: note.text for note in reversed(memories)}
         names, words = list(kept), Bm25(list(kept.values()))
         for at, (question, ids) in enumerate(mine):
-            evidence = tuple(memory_of[one] for one in ids)
+            evidence = tuple(memory_of[memory_id] for memory_id in ids)
             hits = {how: _ids(ours[how][at]) for how in (ON, OFF)}
             hits[WORDS] = tuple(names[place] for place in words.best(question.text, K))
             asked.append(Asked(question, evidence, hits))
-    categories = sorted({one.question.category for one in asked} - {""})
+    categories = sorted({question.question.category for question in asked} - {""})
     return {
         **figures(asked),
         "n_memories": len(told),
@@ -101,14 +107,18 @@ def measure(
         "refused_by_method": dict(sorted(refused.items())),
         "n_without_evidence": len(questions) - len(can_be_asked),
         "by_category": {
-            category: figures([one for one in asked if one.question.category == category])
+            category: figures(
+                [question for question in asked if question.question.category == category]
+            )
             for category in categories
         },
     }
 
 
-def _remember(one: Told) -> Remember:
-    return Remember(one.speaker, one.text, Fields(created_us=one.created_us, thread_id=one.thread))
+def _remember(note: Told) -> Remember:
+    return Remember(
+        note.speaker, note.text, Fields(created_us=note.created_us, thread_id=note.thread)
+    )
 
 
 def _query(question: Question, how: str) -> RecallQuery:
@@ -125,11 +135,17 @@ def figures(asked: Sequence[Asked]) -> dict[str, Any]:
     found: dict[str, Any] = {"n": len(asked)}
     for k in AT:
         found[f"recall_at_{k}"] = {
-            how: mean(recall_at(one.hits[how], [{e} for e in one.evidence], k) for one in asked)
+            how: mean(
+                recall_at(question.hits[how], [{e} for e in question.evidence], k)
+                for question in asked
+            )
             for how in HOW
         }
     found["mrr"] = {
-        how: mean(reciprocal_rank(one.hits[how], [{e} for e in one.evidence]) for one in asked)
+        how: mean(
+            reciprocal_rank(question.hits[how], [{e} for e in question.evidence])
+            for question in asked
+        )
         for how in HOW
     }
     return found

@@ -110,7 +110,7 @@ class Rig:
     ) -> Iterator[Recalled]:
         """Asks in order, several at once, and answers in order."""
         ask: Callable[[str, RecallQuery], Future[Recalled]] = self.engine.read
-        for found in windowed(queries, lambda one: ask(collection, one), SEARCHES_IN_FLIGHT):
+        for found in windowed(queries, lambda query: ask(collection, query), SEARCHES_IN_FLIGHT):
             yield found
             advance(1)
 
@@ -121,8 +121,8 @@ Q = TypeVar("Q")
 def windowed(asked: Sequence[Q], ask: Callable[[Q], Future[T]], window: int) -> Iterator[T]:
     """Answers in order, with at most `window` questions under way."""
     waiting: deque[Future[T]] = deque()
-    for one in asked:
-        waiting.append(ask(one))
+    for question in asked:
+        waiting.append(ask(question))
         if len(waiting) >= window:
             yield waiting.popleft().result()
     while waiting:

@@ -99,8 +99,8 @@ def judge(items: Sequence[Item], answers: Iterable[Remembered]) -> list[Judged]:
         if answer.saved:
             item_of[answer.memory_id] = item.id
             asked, shown = (
-                "" if one is None else item_of[one.memory_id]
-                for one in (answer.guard.question, answer.guard.nearest)
+                "" if memory is None else item_of[memory.memory_id]
+                for memory in (answer.guard.question, answer.guard.nearest)
             )
             judged.append(Judged(item, "", "", "", asked, shown))
             continue
@@ -123,26 +123,26 @@ def _worth(item: Item, named: str, class_of: dict[str, str]) -> str:
 
 def figures(judged: Sequence[Judged]) -> dict[str, Any]:
     """Figures over the judged items of one stream."""
-    class_of = {one.item.id: one.item.dup_of or one.item.id for one in judged}
-    refused = [one for one in judged if one.refused]
-    worth = Counter(one.worth for one in refused)
-    restated = [one for one in judged if one.item.dup_of]
-    kinds = sorted({one.item.kind for one in judged}, key=lambda kind: (kind != "new", kind))
+    class_of = {pair.item.id: pair.item.dup_of or pair.item.id for pair in judged}
+    refused = [pair for pair in judged if pair.refused]
+    worth = Counter(pair.worth for pair in refused)
+    restated = [pair for pair in judged if pair.item.dup_of]
+    kinds = sorted({pair.item.kind for pair in judged}, key=lambda kind: (kind != "new", kind))
     return {
         "n": len(judged),
         "n_restatements": len(restated),
         "n_refused": len(refused),
         "n_unscored": worth["unscored"],
         "precision": share(worth["right"], len(refused) - worth["unscored"]),
-        "recall": share(sum(one.refused for one in restated), len(restated)),
+        "recall": share(sum(pair.refused for pair in restated), len(restated)),
         "named_right": _named_right(restated, class_of),
-        **_said_beside(judged, [one.asked for one in judged], "questions", class_of),
-        **_said_beside(judged, [one.shown for one in judged], "shown", class_of),
+        **_said_beside(judged, [pair.asked for pair in judged], "questions", class_of),
+        **_said_beside(judged, [pair.shown for pair in judged], "shown", class_of),
         "lookalikes_lost": worth["lost"],
-        "lookalikes": sum(bool(one.item.differs_from) for one in judged),
-        "refused_by_method": dict(sorted(Counter(one.method for one in refused).items())),
+        "lookalikes": sum(bool(pair.item.differs_from) for pair in judged),
+        "refused_by_method": dict(sorted(Counter(pair.method for pair in refused).items())),
         "by_kind": {
-            kind: _of_kind([one for one in judged if one.item.kind == kind], class_of)
+            kind: _of_kind([pair for pair in judged if pair.item.kind == kind], class_of)
             for kind in kinds
         },
     }
@@ -155,32 +155,32 @@ def _said_beside(
 
     `others` has the item that each answer named, empty for none.
     """
-    named = [(one.item, other) for one, other in zip(judged, others, strict=True) if other]
+    named = [(first.item, other) for first, other in zip(judged, others, strict=True) if other]
     right = sum(class_of[other] == class_of[item.id] for item, other in named)
     near = sum(
-        class_of[other] in {class_of.get(one, one) for one in item.near}
+        class_of[other] in {class_of.get(neighbour, neighbour) for neighbour in item.near}
         for item, other in named
         if class_of[other] != class_of[item.id]
     )
     return {
         f"n_{what}": len(named),
-        f"{what}_per_save": share(len(named), sum(not one.refused for one in judged)),
+        f"{what}_per_save": share(len(named), sum(not pair.refused for pair in judged)),
         f"{what}_right": share(right, len(named) - near),
     }
 
 
 def _of_kind(judged: Sequence[Judged], class_of: dict[str, str]) -> dict[str, Any]:
-    refused = sum(one.refused for one in judged)
+    refused = sum(pair.refused for pair in judged)
     return {
         "n": len(judged),
         "n_refused": refused,
         "refused_share": share(refused, len(judged)),
-        "named_right": _named_right([one for one in judged if one.item.dup_of], class_of),
+        "named_right": _named_right([pair for pair in judged if pair.item.dup_of], class_of),
     }
 
 
 def _named_right(restated: Sequence[Judged], class_of: dict[str, str]) -> float | None:
     """Of refused restatements, the share that was told a memory that says the same."""
-    refused = [one for one in restated if one.refused]
-    right = sum(class_of[one.named] == class_of[one.item.id] for one in refused)
+    refused = [pair for pair in restated if pair.refused]
+    right = sum(class_of[pair.named] == class_of[pair.item.id] for pair in refused)
     return share(right, len(refused))

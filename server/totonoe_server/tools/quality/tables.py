@@ -21,7 +21,7 @@ def show(report: dict[str, Any]) -> None:
     out = console()
     out.print(f"policy {report['policy']}, embedder {report['embedder']}")
     for form, draw in _TABLES:
-        files = [one for one in report["files"] if one["form"] == form]
+        files = [file for file in report["files"] if file["form"] == form]
         if files:
             out.print(draw(files))
 
@@ -58,11 +58,11 @@ def _pairs(files: Sequence[dict[str, Any]]) -> Table:
             *("verdicts", "AUC", "AUC cosine", "AUC Jaccard"),
         ),
     )
-    for one in files:
-        parts = [("", one), *_parts(one, "by_lang", many=True), *_parts(one, "by_kind")]
+    for file in files:
+        parts = [("", file), *_parts(file, "by_lang", many=True), *_parts(file, "by_kind")]
         for name, part in parts:
             made.add_row(
-                f"  {name}" if name else _name(one),
+                f"  {name}" if name else _name(file),
                 str(part["n"]),
                 percent(part["false_merge_rate"]),
                 percent(part["duplicate_recall"]),
@@ -79,12 +79,12 @@ def _beside(files: Sequence[dict[str, Any]]) -> Table:
     """Print how others would judge the same pairs; figures by kind are in the JSON only."""
     names = list(files[0]["beside"])
     made = table("The same pairs, by guard: false merges / duplicates found", ("file", *names))
-    for one in files:
+    for file in files:
         cells = (
             f"{percent(rates['false_merge_rate'])} / {percent(rates['duplicate_recall'])}"
-            for rates in one["beside"].values()
+            for rates in file["beside"].values()
         )
-        made.add_row(_name(one), *cells)
+        made.add_row(_name(file), *cells)
     return made
 
 
@@ -96,21 +96,21 @@ def _streams(files: Sequence[dict[str, Any]]) -> Table:
             *("questions per 100 saves", "right", "shown per 100 saves", "right"),
         ),
     )
-    for one in files:
+    for file in files:
         made.add_row(
-            _name(one),
-            str(one["n"]),
-            str(one["n_refused"]),
-            percent(one["precision"]),
-            percent(one["recall"]),
-            percent(one["named_right"]),
-            f"{one['lookalikes_lost']} of {one['lookalikes']}",
-            plain(100.0 * (one["questions_per_save"] or 0.0)),
-            percent(one["questions_right"]),
-            plain(100.0 * (one["shown_per_save"] or 0.0)),
-            percent(one["shown_right"]),
+            _name(file),
+            str(file["n"]),
+            str(file["n_refused"]),
+            percent(file["precision"]),
+            percent(file["recall"]),
+            percent(file["named_right"]),
+            f"{file['lookalikes_lost']} of {file['lookalikes']}",
+            plain(100.0 * (file["questions_per_save"] or 0.0)),
+            percent(file["questions_right"]),
+            plain(100.0 * (file["shown_per_save"] or 0.0)),
+            percent(file["shown_right"]),
         )
-        for kind, part in one["by_kind"].items():
+        for kind, part in file["by_kind"].items():
             share = "" if kind == "new" else percent(part["refused_share"])
             named = "" if kind == "new" else percent(part["named_right"])
             made.add_row(f"  {kind}", str(part["n"]), str(part["n_refused"]), "", share, named)
@@ -122,11 +122,11 @@ def _recall(files: Sequence[dict[str, Any]]) -> Table:
         "Recall (diversity on / off / BM25)",
         ("file", "questions", "memories", "refused", "@1", "@5", "@10", "MRR"),
     )
-    for one in files:
-        name = _name(one) + (f" {one['level']}" if one["level"] else "")
-        sizes = (str(one["n_memories"]), str(one["n_refused"]))
-        made.add_row(name, str(one["n"]), *sizes, *_both(one))
-        for category, part in _parts(one, "by_category", many=True):
+    for file in files:
+        name = _name(file) + (f" {file['level']}" if file["level"] else "")
+        sizes = (str(file["n_memories"]), str(file["n_refused"]))
+        made.add_row(name, str(file["n"]), *sizes, *_both(file))
+        for category, part in _parts(file, "by_category", many=True):
             made.add_row(f"  {category}", str(part["n"]), "", "", *_both(part))
     return made
 
@@ -142,8 +142,8 @@ def _parts(one: dict[str, Any], group: str, many: bool = False) -> list[tuple[st
     return [] if many and len(parts) < 2 else [(name or "(none)", parts[name]) for name in parts]
 
 
-def _name(one: dict[str, Any]) -> str:
-    return Path(one["file"]).name
+def _name(file: dict[str, Any]) -> str:
+    return Path(file["file"]).name
 
 
 _TABLES: tuple[tuple[Form, Callable[[Sequence[dict[str, Any]]], Table]], ...] = (

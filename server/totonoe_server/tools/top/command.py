@@ -254,7 +254,7 @@ def _methods(between: Between, seconds: float) -> list[dict[str, Any]]:
                 "in_flight": int(now.one("totonoe_rpc_in_flight", method=method)),
             }
         )
-    return sorted(found, key=lambda one: -one["per_s"])
+    return sorted(found, key=lambda row: -row["per_s"])
 
 
 def _collections(now: Sample) -> list[dict[str, Any]]:
@@ -269,7 +269,7 @@ def _collections(now: Sample) -> list[dict[str, Any]]:
         }
         for name in now.labels("totonoe_writer_queue", "collection")
     ]
-    return sorted(found, key=lambda one: -one["file_bytes"])
+    return sorted(found, key=lambda row: -row["file_bytes"])
 
 
 def _ms(between: Between, name: str, share: float, **where: str) -> float:
@@ -284,7 +284,8 @@ def view(betweens: Sequence[Between | None], seen: dict[str, float]) -> Renderab
     shown = figures_of(betweens)
     now_s = max(between.now.time_s for between in betweens if between is not None)
     each = [
-        summary(one["daemon"], one if one["answers"] else None) for one in shown.get("daemons", ())
+        summary(daemon["daemon"], daemon if daemon["answers"] else None)
+        for daemon in shown.get("daemons", ())
     ]
     head = (
         f"totonoe {shown['version']}, up {shown['uptime_s']:.0f} s; over {shown['seconds']:.1f} s: "

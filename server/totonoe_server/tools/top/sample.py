@@ -30,9 +30,9 @@ class Sample:
     def of(cls, text: str, time_s: float) -> Sample:
         """Read the text that Prometheus would read. Raises `ValueError` if it is another text."""
         values = {
-            (one.name, frozenset(one.labels.items())): one.value
+            (sample.name, frozenset(sample.labels.items())): sample.value
             for family in text_string_to_metric_families(text)
-            for one in family.samples
+            for sample in family.samples
         }
         if not any(name == "totonoe_info" for name, _ in values):
             raise ValueError("these are not the metrics of totonoe")

@@ -19,10 +19,10 @@ def joined(parts: Sequence[Figures]) -> Figures:
     """
     return {
         "version": parts[0]["version"],
-        **{name: max(one[name] for one in parts) for name in _WORST},
-        **{name: min(one[name] for one in parts) for name in _LEAST},
-        **{name: round(sum(one[name] for one in parts), 4) for name in _ADDED},
-        "expires_in_s": _least(one["expires_in_s"] for one in parts),
+        **{name: max(part[name] for part in parts) for name in _WORST},
+        **{name: min(part[name] for part in parts) for name in _LEAST},
+        **{name: round(sum(part[name] for part in parts), 4) for name in _ADDED},
+        "expires_in_s": _least(part["expires_in_s"] for part in parts),
         "methods": _rows(
             parts,
             "methods",
@@ -43,8 +43,8 @@ def joined(parts: Sequence[Figures]) -> Figures:
 
 def _least(parts: Any) -> dict[str, int]:
     found: dict[str, int] = {}
-    for one in parts:
-        for what, left_s in one.items():
+    for part in parts:
+        for what, left_s in part.items():
             found[what] = min(left_s, found.get(what, left_s))
     return found
 

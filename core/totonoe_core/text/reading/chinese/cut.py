@@ -79,8 +79,8 @@ def _settled(tokens: list[Token]) -> list[Token]:
             there.word, there.kind, there.value, there.negated = "有", Kind.VERB, "", True
             token.asks = False  # 没有哪一次
         elif token.word in ("都", "也"):
-            for one in out[-2:]:
-                one.asks = False  # 谁都
+            for earlier in out[-2:]:
+                earlier.asks = False  # 谁都
         out.append(token)
     return out
 

@@ -66,7 +66,7 @@ def _counted(tokens: list[Token]) -> Iterator[FunctionWord]:
                 yield _word(token, token.word if experienced else token.value)
         elif token.kind is Kind.PREPOSITION:
             near = tokens[at + 1 : at + 8] if token.value in _BEFORE_TIMES else ()
-            if not any(is_time(one) or one.value == "时" for one in near):
+            if not any(is_time(neighbour) or neighbour.value == "时" for neighbour in near):
                 yield _word(token, token.value)
         elif token.kind in _COUNTED and token.word not in IGNORED:
             yield _word(token, token.value or token.word)

@@ -61,7 +61,9 @@ def assign(tokens: list[Token]) -> bool:
     _end(clause)
     _leftovers(clause)
     _doubt(tokens)
-    return any(one.asks or one.kind is Kind.QUESTION or one.value == "asks" for one in tokens)
+    return any(
+        token.asks or token.kind is Kind.QUESTION or token.value == "asks" for token in tokens
+    )
 
 
 def is_time(token: Token) -> bool:
@@ -163,7 +165,7 @@ def _owner(tokens: list[Token], at: int) -> Token | None:
     noun = tokens[place]
     if noun.kind not in _NOMINAL:
         return None
-    if any(one.kind is Kind.OF for one in tokens[at + 1 : place]):
+    if any(between.kind is Kind.OF for between in tokens[at + 1 : place]):
         return noun
     if token.kind is Kind.ADJECTIVE:
         return noun if noun.kind is Kind.NOUN else None
@@ -191,7 +193,7 @@ def _noun(clause: _Clause, token: Token, owner: Token | None, in_row: bool) -> N
     if not in_row:
         clause.case = ""
     if clause.copula and not role:
-        bare = [one for one in clause.waiting if not one.role]
+        bare = [noun for noun in clause.waiting if not noun.role]
         if len(bare) == 1 and bare[0].kind is Kind.ASK:
             # "What is X" as "X is what".
             clause.waiting[clause.waiting.index(bare[0])], token = token, bare[0]
@@ -211,13 +213,13 @@ def _predicate(clause: _Clause, token: Token) -> None:
     token.tense = clause.tense
     token.role, token.head = Role.PREDICATE, clause.last
     part = Role.PATIENT if clause.passive is not None else Role.AGENT
-    bare = [one for one in clause.waiting if not one.role]
-    for one in clause.waiting:
-        one.head = token
-    for one in reversed(bare):
+    bare = [noun for noun in clause.waiting if not noun.role]
+    for noun in clause.waiting:
+        noun.head = token
+    for noun in reversed(bare):
         # The last of several says who does it, with those in a row with it.
-        part = part if one is bare[-1] or one.in_row else Role.TOPIC
-        one.role = part
+        part = part if noun is bare[-1] or noun.in_row else Role.TOPIC
+        noun.role = part
     if clause.passive is not None and not clause.waiting:
         # Nothing else tells that it is suffered, not done.
         clause.passive.kind, clause.passive.role = Kind.ADVERB, Role.ADVERB
@@ -244,8 +246,8 @@ def _leftovers(clause: _Clause) -> None:
     if not clause.waiting:
         return
     main = clause.waiting[-1]
-    for one in clause.waiting[:-1]:
-        one.role, one.head = one.role or Role.TOPIC, main
+    for noun in clause.waiting[:-1]:
+        noun.role, noun.head = noun.role or Role.TOPIC, main
     alone = Role.PREDICATE if clause.last is None else Role.TOPIC
     main.role, main.head = main.role or alone, clause.last
     main.negated ^= clause.negated
@@ -254,8 +256,8 @@ def _leftovers(clause: _Clause) -> None:
 
 def _doubt(tokens: list[Token]) -> None:
     """Leave open the part of two nouns that seem to play one part, and stand in no row."""
-    nouns = [one for one in tokens if one.kind in _NOMINAL and one.role != Role.MODIFIER]
-    parts = Counter((one.role, id(one.head)) for one in nouns if not one.in_row)
-    for one in nouns:
-        if parts[one.role, id(one.head)] > 1:
-            one.role, one.head = Role.UNKNOWN, None
+    nouns = [token for token in tokens if token.kind in _NOMINAL and token.role != Role.MODIFIER]
+    parts = Counter((noun.role, id(noun.head)) for noun in nouns if not noun.in_row)
+    for noun in nouns:
+        if parts[noun.role, id(noun.head)] > 1:
+            noun.role, noun.head = Role.UNKNOWN, None

@@ -485,7 +485,7 @@ class Parse:
         self.kept[governor] = False
         here.complement = here.predicate = -1
         here.passive = here.be = False
-        if [self.tokens[one].lemma for one in here.subjects] == ["it"]:
+        if [self.tokens[subject].lemma for subject in here.subjects] == ["it"]:
             self.kept[here.subjects.pop()] = False  # "it is impossible to undo this"
         here.denials += self.denied[governor]
         self.denied[governor] = 0

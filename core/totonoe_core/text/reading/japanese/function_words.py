@@ -58,7 +58,7 @@ def function_words(
         word = phrase.words[-1]
         state = habit or word.normal in STATES or word.key in STATES
         state = state or phrase.link == "rel"  # 帽子をかぶっている人 is 帽子をかぶった人
-        found += [one for one in phrase.aspects if not state or one.key != "ている"]
+        found += [aspect for aspect in phrase.aspects if not state or aspect.key != "ている"]
         key = _joined(phrase) if phrase.sort == PREDICATE else _case(phrase)
         if key:
             start, end = word.end, phrase.until

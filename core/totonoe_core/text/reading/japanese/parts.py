@@ -86,7 +86,7 @@ def _modal(phrase: Phrase, noun: str) -> None:
     phrase.modality = f"{modality}+{phrase.modality}" if phrase.modality else modality
     phrase.passive = phrase.be = False
     # 禁止されている is 禁止だ
-    phrase.aspects = tuple(one for one in phrase.aspects if one.key != "ている")
+    phrase.aspects = tuple(aspect for aspect in phrase.aspects if aspect.key != "ている")
 
 
 def _says_of(before: Phrase, phrase: Phrase) -> bool:

@@ -68,19 +68,19 @@ def read_all(pairs: Sequence[PairOfGroup], rig: Rig, advance: Advance) -> list[R
     return found
 
 
-def without_judge(one: Read) -> str:
+def without_judge(reading: Read) -> str:
     """Return what a daemon with `--judge none` does."""
-    if one.found.refused_by(POLICY) is not Method.NONE:
+    if reading.found.refused_by(POLICY) is not Method.NONE:
         return REFUSED
-    return _banded(POLICY.settled(one.found.compared.judgement)) if one.seen else SAVED
+    return _banded(POLICY.settled(reading.found.compared.judgement)) if reading.seen else SAVED
 
 
-def with_judge(one: Read, opinion: Opinion | None) -> str:
+def with_judge(reading: Read, opinion: Opinion | None) -> str:
     """Return what a daemon does that has this opinion; `None` if the judge has none."""
-    if opinion is None or not one.is_open:
-        return without_judge(one)
-    settled = POLICY.settled(one.found.compared.judgement)
-    compared = replace(one.found.compared, judgement=settled)
+    if opinion is None or not reading.is_open:
+        return without_judge(reading)
+    settled = POLICY.settled(reading.found.compared.judgement)
+    compared = replace(reading.found.compared, judgement=settled)
     heard = cascade.judged_by(cascade.Open(0, compared, settled), opinion, POLICY)
     return REFUSED if POLICY.action(heard) is Action.REFUSE else _banded(heard)
 
@@ -100,9 +100,9 @@ def opinions(read: Sequence[Read], judge: Judge, advance: Advance) -> list[Opini
         It fails again and again.
     """
     asked = [
-        LabelledPair(number, one.pair.memory, one.pair.text, one.pair.same, None)
-        for number, one in enumerate(read)
-        if one.is_open
+        LabelledPair(number, reading.pair.memory, reading.pair.text, reading.pair.same, None)
+        for number, reading in enumerate(read)
+        if reading.is_open
     ]
     advance(len(read) - len(asked))
     answers, _ = ask_all(judge, asked, advance)
@@ -129,10 +129,10 @@ def one_by_one(system: System, pairs: Sequence[PairOfGroup], advance: Advance) -
 def baselines(read: Sequence[Read]) -> dict[str, list[str]]:
     """Return what guards by one threshold do: a text is refused from it on."""
     found = {
-        f"cosine {least:.2f}": [_refused(one.found.cosine >= least) for one in read]
+        f"cosine {least:.2f}": [_refused(reading.found.cosine >= least) for reading in read]
         for least in COSINES
     }
-    found[f"word Jaccard {JACCARD:.2f}"] = [_refused(one.words > JACCARD) for one in read]
+    found[f"word Jaccard {JACCARD:.2f}"] = [_refused(reading.words > JACCARD) for reading in read]
     return found
 
 

@@ -61,20 +61,22 @@ def measure(
     pairs = pairs_of(groups)
     with opened(embedder) as rig, ExitStack() as stack:
         embed = Cached(rig)
-        others = [_made(one, embed, stack) for one in make]
+        others = [_made(system, embed, stack) for system in make]
         read = guards.read_all(pairs, rig, begin("groups", 2 * len(pairs)))
         rows = [guards.row(name, pairs, found) for name, found in guards.baselines(read).items()]
         for system in others:
             found = guards.one_by_one(system, pairs, begin(system.name, len(pairs)))
             rows.append(guards.row(system.name, pairs, found))
         rows.append(
-            guards.row(guards.WITHOUT_JUDGE, pairs, [guards.without_judge(one) for one in read])
+            guards.row(
+                guards.WITHOUT_JUDGE, pairs, [guards.without_judge(reading) for reading in read]
+            )
         )
         if has_own_judge():
             judge = make_judge(JudgeSettings(kind="own"))
             stack.callback(judge.close)
             said = guards.opinions(read, judge, begin("judge", len(read)))
-            found = [guards.with_judge(*one) for one in zip(read, said, strict=True)]
+            found = [guards.with_judge(*pair) for pair in zip(read, said, strict=True)]
             rows.append(guards.row(guards.OURS, pairs, found))
         baselines: list[System] = [values.Words(), values.Cosine(embed)]
         shown = [_values(system, chains, begin) for system in (*baselines, *others)]

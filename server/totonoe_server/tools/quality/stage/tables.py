@@ -32,11 +32,11 @@ def guards(groups: dict[str, Any]) -> Table:
             *("look-alikes asked", "shown"),
         ),
     )
-    for one in groups["guards"]:
+    for group in groups["guards"]:
         made.add_row(
-            one["name"],
-            *(percent(one[REFUSED][label]) for label in ("different", "same")),
-            *(percent(one[what][label]) for label in ("same", "different") for what in _SAVED),
+            group["name"],
+            *(percent(group[REFUSED][label]) for label in ("different", "same")),
+            *(percent(group[what][label]) for label in ("same", "different") for what in _SAVED),
         )
     return made
 
@@ -48,13 +48,13 @@ def chains(found: dict[str, Any]) -> Table:
         f"{found['n']} chains: the first hit is current / the first that is not marked",
         ("memory", "all", *kinds, "old: hidden, marked", "true: hidden, marked"),
     )
-    for one in found["systems"]:
+    for system in found["systems"]:
         made.add_row(
-            one["name"],
-            _both(one, "first", "first_unmarked"),
-            *(_both(one["by_kind"][kind], "first", "first_unmarked") for kind in kinds),
-            _both(one, "old_hidden", "old_marked", ", "),
-            _both(one, "true_hidden", "true_marked", ", "),
+            system["name"],
+            _both(system, "first", "first_unmarked"),
+            *(_both(system["by_kind"][kind], "first", "first_unmarked") for kind in kinds),
+            _both(system, "old_hidden", "old_marked", ", "),
+            _both(system, "true_hidden", "true_marked", ", "),
         )
     return made
 

@@ -97,8 +97,8 @@ def read_groups(limit: int | None = None) -> list[Group]:
             row["topic"],
             tuple(row["same"]),
             tuple(
-                LookAlike(one["text"], one["kind"], RELATIONS[one["relation"]])
-                for one in row["different"]
+                LookAlike(other["text"], other["kind"], RELATIONS[other["relation"]])
+                for other in row["different"]
             ),
         )
         for row in _rows("groups", limit)
@@ -113,7 +113,7 @@ def read_chains(limit: int | None = None) -> list[Chain]:
             row["topic"],
             row["kind"],
             row["question"],
-            tuple(Note(one["role"], one["text"]) for one in row["notes"]),
+            tuple(Note(note["role"], note["text"]) for note in row["notes"]),
         )
         for row in _rows("chains", limit)
     ]

@@ -147,7 +147,7 @@ class Asked:
     @property
     def first_unmarked(self) -> bool:
         """Return whether the first text found that is not marked as outdated is a current one."""
-        plain = [one.text for one in self.shown if not one.outdated]
+        plain = [result.text for result in self.shown if not result.outdated]
         return bool(plain) and plain[0] in self._now
 
     @property
@@ -156,7 +156,7 @@ class Asked:
 
     def old(self) -> Iterator[tuple[bool, bool]]:
         """Yield of each outdated note whether the answer lacks it, and whether it is marked."""
-        outdated = {one.text: one.outdated for one in self.shown}
+        outdated = {result.text: result.outdated for result in self.shown}
         for note in self.chain.notes:
             if note.role == Role.OLD:
                 yield note.text not in outdated, outdated.get(note.text, False)
@@ -164,12 +164,12 @@ class Asked:
     def hidden(self) -> Iterator[bool]:
         """Yield of each true note whether its own text does not find it any more."""
         for text, shown in self.by_text.items():
-            yield all(one.text != text for one in shown)
+            yield all(result.text != text for result in shown)
 
     def marked(self) -> Iterator[bool]:
         """Yield of each true note whether it is marked as outdated."""
         for text, shown in self.by_text.items():
-            yield any(one.text == text and one.outdated for one in shown)
+            yield any(result.text == text and result.outdated for result in shown)
 
 
 def save_all(system: System, chains: Sequence[Chain], advance: Advance) -> None:
@@ -187,13 +187,13 @@ def measure(system: System, chains: Sequence[Chain], advance: Advance) -> dict[s
     save_all(system, chains, advance)
     asked = []
     for chain in chains:
-        true = [one.text for one in chain.notes if one.role not in (Role.OLD, Role.CLAIM)]
+        true = [note.text for note in chain.notes if note.role not in (Role.OLD, Role.CLAIM)]
         by_text = {text: system.recall(text, K) for text in true}
         asked.append(Asked(chain, system.recall(chain.question, K), by_text))
         advance(1)
     kinds: dict[str, list[Asked]] = defaultdict(list)
-    for one in asked:
-        kinds[one.chain.kind].append(one)
+    for question in asked:
+        kinds[question.chain.kind].append(question)
     return {
         "name": system.name,
         **_figures(asked),
@@ -204,12 +204,12 @@ def measure(system: System, chains: Sequence[Chain], advance: Advance) -> dict[s
 def _figures(asked: Sequence[Asked]) -> dict[str, Any]:
     return {
         "n": len(asked),
-        "first": _share(one.first for one in asked),
-        "first_unmarked": _share(one.first_unmarked for one in asked),
+        "first": _share(question.first for question in asked),
+        "first_unmarked": _share(question.first_unmarked for question in asked),
         "old_hidden": _share(hidden for each in asked for hidden, _ in each.old()),
         "old_marked": _share(marked for each in asked for _, marked in each.old()),
-        "true_hidden": _share(one for each in asked for one in each.hidden()),
-        "true_marked": _share(one for each in asked for one in each.marked()),
+        "true_hidden": _share(hidden for each in asked for hidden in each.hidden()),
+        "true_marked": _share(marked for each in asked for marked in each.marked()),
     }
 
 
