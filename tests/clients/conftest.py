@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import sys
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
+from types import FrameType
 from typing import Any
 
 import pytest
@@ -62,16 +64,23 @@ def _no_environment(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def slept_s(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """Seconds of each sleep that a client asks for, in order; it still sleeps."""
+    """Seconds of each sleep that a client asks for, in order; it still sleeps.
+
+    Threads of libraries that earlier tests started sleep as well: theirs are left out.
+    """
     found: list[float] = []
     sleep, sleep_async = time.sleep, asyncio.sleep
 
+    def note(seconds: float, caller: FrameType) -> None:
+        if caller.f_globals["__name__"].startswith("totonoe."):
+            found.append(seconds)
+
     def noted(seconds: float) -> None:
-        found.append(seconds)
+        note(seconds, sys._getframe(1))
         sleep(seconds)
 
     async def noted_async(seconds: float, *result: Any) -> Any:
-        found.append(seconds)
+        note(seconds, sys._getframe(1))
         return await sleep_async(seconds, *result)
 
     monkeypatch.setattr(time, "sleep", noted)

@@ -136,10 +136,10 @@ class TotonoeMemoryService(BaseMemoryService):
         if not query.strip():
             return SearchMemoryResponse()
         agent_id = _agent_id(app_name, user_id)
-        found = await self.client.as_agent(agent_id).recall(
+        recalled = await self.client.as_agent(agent_id).recall(
             query, k=self._limit, agent_ids=[agent_id]
         )
-        return SearchMemoryResponse(memories=[_entry(hit.memory) for hit in found.hits])
+        return SearchMemoryResponse(memories=[_entry(hit.memory) for hit in recalled.hits])
 
     async def delete_memory(
         self, *, app_name: str, user_id: str, memory_id: str | None = None

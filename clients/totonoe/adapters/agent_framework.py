@@ -82,13 +82,13 @@ class TotonoeContextProvider(ContextProvider):
     ) -> None:
         """Adds the memories that fit the input, and the tool `remember`."""
         for query in islice(pieces(_said(context.input_messages)), 1):
-            found = await self._client.recall(
+            recalled = await self._client.recall(
                 query, k=self._limit, min_relevance=self._min_relevance
             )
             # What was said in this session stands in the conversation already.
             notes = [
                 f"- {hit.memory.created_time:%Y-%m-%d} {indented(keyed(hit.memory))}"
-                for hit in found.hits
+                for hit in recalled.hits
                 if hit.memory.session_id != session.session_id
             ]
             if notes:

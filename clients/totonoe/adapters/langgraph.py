@@ -193,16 +193,18 @@ class _Store(BaseStore):
 
     def _items(self, ops: Sequence[GetOp], refresh: bool) -> Steps[list[Item | None]]:
         ids = [f"ext:{external_id(op.namespace, op.key)}" for op in ops]
-        found: dict[str, Memory] = {}
+        memories: dict[str, Memory] = {}
         for some in _parts(dict.fromkeys(ids)):
             try:
                 answer = yield self._call("get_many", some, touch=refresh)
             except NotFound as error:
                 _expect_missing(error)
                 continue
-            found |= {f"ext:{memory.external_id}": memory for memory in answer.memories}
+            memories |= {f"ext:{memory.external_id}": memory for memory in answer.memories}
         shown = {
-            name: memory for name, memory in found.items() if memory.status is not Status.FORGOTTEN
+            name: memory
+            for name, memory in memories.items()
+            if memory.status is not Status.FORGOTTEN
         }
         return [_item(shown[memory_id]) if memory_id in shown else None for memory_id in ids]
 
@@ -247,20 +249,20 @@ class _Store(BaseStore):
 
     def _listed(self, conditions: dict[str, Any], count: int) -> Steps[list[Memory]]:
         """Return the first memories by creation time, a page at a time."""
-        found: list[Memory] = []
+        memories: list[Memory] = []
         token = ""
-        while len(found) < count:
+        while len(memories) < count:
             page = yield self._call(
                 "list",
-                page_size=min(_AT_ONCE, count - len(found)),
+                page_size=min(_AT_ONCE, count - len(memories)),
                 page_token=token,
                 **conditions,
             )
-            found += page.memories
+            memories += page.memories
             token = page.next_page_token
             if not token:
                 break
-        return found
+        return memories
 
     def _namespaces(self, op: ListNamespacesOp) -> Steps[list[Names]]:
         _check_page(op.limit, op.offset)

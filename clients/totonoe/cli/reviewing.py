@@ -72,8 +72,8 @@ def pairs_of(done: Consolidated, questions: Iterable[Question]) -> list[Pair]:
         )
         for question in questions
     ]
-    found = [pair for pair in asked if pair.replaces]
-    found += [
+    pairs = [pair for pair in asked if pair.replaces]
+    pairs += [
         Pair(
             (candidate.memory_a_id, candidate.memory_b_id),
             (candidate.revision_a, candidate.revision_b),
@@ -82,9 +82,9 @@ def pairs_of(done: Consolidated, questions: Iterable[Question]) -> list[Pair]:
         )
         for candidate in done.merge_candidates
     ]
-    found += asked
+    pairs += asked
     once: dict[frozenset[str], Pair] = {}
-    for pair in found:
+    for pair in pairs:
         once.setdefault(frozenset(pair.ids), pair)
     return sorted(once.values(), key=lambda pair: (not pair.replaces, -pair.probability))
 

@@ -136,8 +136,8 @@ class Guard:
         text = b"; ".join(_values(scope, b"cookie")).decode("latin-1")
         for part in text.split(";")[: limits.COOKIES_MAX]:
             name, _, value = part.strip().partition("=")
-            if name == self.cookie and (found := self._sessions.find(value)):
-                return found
+            if name == self.cookie and (session := self._sessions.find(value)):
+                return session
         return None
 
 

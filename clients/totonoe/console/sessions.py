@@ -169,11 +169,11 @@ class Session:
 
     def desk(self, collection: str) -> Desk:
         """Return its desk for a collection, empty at first; of too many the oldest is cleared."""
-        found = self.desks.setdefault(collection, Desk())
+        desk = self.desks.setdefault(collection, Desk())
         self.desks.move_to_end(collection)
         while len(self.desks) > limits.DESKS_MAX:
             self.desks.popitem(last=False)
-        return found
+        return desk
 
 
 class Sessions:

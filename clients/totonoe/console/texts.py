@@ -139,8 +139,8 @@ def differing(one: str, other: str, judgement: Judgement | None = None) -> Diffe
     return Difference(pieces(one, old), pieces(other, new), lines)
 
 
-def _is_difference(found: Evidence) -> bool:
-    return found.finding not in _SAME
+def _is_difference(line: Evidence) -> bool:
+    return line.finding not in _SAME
 
 
 def _line(new: str, old: str) -> str:

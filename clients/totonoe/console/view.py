@@ -223,7 +223,7 @@ def _here(request: Request) -> str:
     return link(request.url.path, **kept)
 
 
-def _finding(found: Evidence) -> str:
-    name = found.finding.replace("_", " ")
-    words = evidence(found, ("only in the right text", "only in the left text"))
+def _finding(line: Evidence) -> str:
+    name = line.finding.replace("_", " ")
+    words = evidence(line, ("only in the right text", "only in the left text"))
     return words if words.startswith(name) else f"{name}: {words}"

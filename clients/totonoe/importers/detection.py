@@ -51,11 +51,11 @@ def source_of(name: str, path: Path) -> Source:
         return SOURCES[name]
     if path.is_file() and path.stat().st_size == 0:
         raise ValueError(f"{path}: the file is empty")
-    found = [source for source in SOURCES.values() if source.fits(path)]
-    if len(found) == 1:
-        return found[0]
-    if found:
-        names = ", ".join(source.name for source in found)
+    sources = [source for source in SOURCES.values() if source.fits(path)]
+    if len(sources) == 1:
+        return sources[0]
+    if sources:
+        names = ", ".join(source.name for source in sources)
         raise ValueError(f"{path}: it fits several, say --from with one of them: {names}")
     looked = "; ".join(f"{source.name}: {source.looks_for}" for source in SOURCES.values())
     raise ValueError(f"{path}: no known store is there. Looked for: {looked}")

@@ -175,9 +175,9 @@ class Import:
     def _absent(self) -> Iterator[Record]:
         """Yield the records that no memory has the external id of; count the others."""
         for records in _batches(self._staging.records(), READ_AT_ONCE):
-            found = self._by_external_id(records)
+            memories = self._by_external_id(records)
             for record in records:
-                memory = found.get(record.draft.external_id or "")
+                memory = memories.get(record.draft.external_id or "")
                 if memory is not None:
                     self._exists(record, memory)
                     self._progress()

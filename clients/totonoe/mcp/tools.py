@@ -192,15 +192,15 @@ class CoreTools:
             conditions["created"] = TimeRange(begin, end)
         if this_session:
             conditions["session_ids"] = [self._session("this_session: got true")]
-        found = await self._access.run(
+        recalled = await self._access.run(
             lambda client: client.recall(query, k=limit, min_relevance=min_relevance, **conditions)
         )
-        kept = [(hit.memory, notes.found(hit)) for hit in found.hits]
+        kept = [(hit.memory, notes.found(hit)) for hit in recalled.hits]
         structure = answers.Recalled(advice="", notes=[note for _, note in kept])
         if not kept:
-            return reply(words.nothing(found, min_relevance, bool(conditions)), structure)
+            return reply(words.nothing(recalled, min_relevance, bool(conditions)), structure)
         blocks = [notes.block_of(memory, note) for memory, note in kept]
-        degraded = f"Note: {found.degraded_because}\n" if found.degraded_because else ""
+        degraded = f"Note: {recalled.degraded_because}\n" if recalled.degraded_because else ""
         return reply(degraded + fence.between_markers(blocks), structure)
 
     async def get_memory(

@@ -58,11 +58,11 @@ async def remembered(client: AsyncClient, answer: Remembered) -> Remembered:
     )
 
 
-def duplicate(found: Duplicate | None) -> Duplicate | None:
+def duplicate(duplicate: Duplicate | None) -> Duplicate | None:
     """Return what refused a text, without a text that may not be quoted."""
-    if found is None or fence.may_quote(found.source):
-        return found
-    return replace(found, snippet=WITHHELD, judgement=_judgement(found.judgement))
+    if duplicate is None or fence.may_quote(duplicate.source):
+        return duplicate
+    return replace(duplicate, snippet=WITHHELD, judgement=_judgement(duplicate.judgement))
 
 
 def consolidated(done: Consolidated, known: Collection[str]) -> Consolidated:
@@ -81,18 +81,18 @@ def _candidate(candidate: MergeCandidate, known: Collection[str]) -> MergeCandid
     )
 
 
-def _similar(found: Similar | None) -> Similar | None:
-    if found is None or fence.may_quote(found.source):
-        return found
-    return replace(found, snippet=WITHHELD, judgement=_judgement(found.judgement))
+def _similar(memory: Similar | None) -> Similar | None:
+    if memory is None or fence.may_quote(memory.source):
+        return memory
+    return replace(memory, snippet=WITHHELD, judgement=_judgement(memory.judgement))
 
 
-def _outdated(found: OutdatedMatch | None, known: Collection[str]) -> OutdatedMatch | None:
-    if found is None or found.replaced_by_id in known:
-        return found
-    return replace(found, snippet=WITHHELD, replaced_by_snippet=WITHHELD)
+def _outdated(match: OutdatedMatch | None, known: Collection[str]) -> OutdatedMatch | None:
+    if match is None or match.replaced_by_id in known:
+        return match
+    return replace(match, snippet=WITHHELD, replaced_by_snippet=WITHHELD)
 
 
-def _judgement(found: Judgement | None) -> Judgement | None:
+def _judgement(judgement: Judgement | None) -> Judgement | None:
     """Return a judgement without evidence, whose words are those of the memory."""
-    return None if found is None else replace(found, evidence=())
+    return None if judgement is None else replace(judgement, evidence=())

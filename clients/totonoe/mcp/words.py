@@ -62,11 +62,11 @@ def undo_line(operation_id: str) -> str:
 
 def differences(judgement: Judgement | None) -> list[str]:
     """Return what differs in two texts: "port: 5433 -> 5434"."""
-    found = () if judgement is None else judgement.evidence
+    lines = () if judgement is None else judgement.evidence
     return list(
         dict.fromkeys(
             finding(line, ("only here", "only there"))
-            for line in found
+            for line in lines
             if line.finding not in _ALIKE
         )
     )
@@ -132,12 +132,12 @@ def refused(duplicate: Duplicate) -> list[str]:
 
 def reasons(duplicate: Duplicate) -> list[str]:
     """Return why a memory says the same: "same words", "synonym: lunch = dinner"."""
-    found = () if duplicate.judgement is None else duplicate.judgement.evidence
+    lines = () if duplicate.judgement is None else duplicate.judgement.evidence
     return [
         str(line.finding).replace("_", " ")
         if line.finding in _WHOLE
         else finding(line, ("only here", "only there"))
-        for line in found
+        for line in lines
     ]
 
 
@@ -172,9 +172,9 @@ def _replaces(memory_id: str, other_id: str) -> str:
     return f"resolve(memory_id={memory_id}, other_id={other_id}, answer=replaces|different)"
 
 
-def nothing(found: Recalled, min_relevance: float, conditions: bool) -> str:
+def nothing(recalled: Recalled, min_relevance: float, conditions: bool) -> str:
     """Say why a recall has no notes; with `conditions`, other than the relevance, it had some."""
-    if not found.filtered_count:
+    if not recalled.filtered_count:
         why = "no memory meets these conditions" if conditions else "there are no memories yet"
         return f"Nothing found: {why}."
     if not min_relevance:

@@ -306,11 +306,11 @@ def typed(error: BaseException) -> BaseException:
     Such an error says nothing about the file itself, and passes when other files are closed.
     """
     if isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE):
-        found = Unavailable(
+        unavailable = Unavailable(
             "OVERLOADED",
             "the daemon has as many files open as it may; see ulimit -n",
             retry_delay_ms=limits.RETRY_DELAY_MS,
         )
-        found.__cause__ = error
-        return found
+        unavailable.__cause__ = error
+        return unavailable
     return error

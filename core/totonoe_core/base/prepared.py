@@ -119,14 +119,14 @@ def blocks(name: str, build: Callable[[], bytes], *, whole: bool) -> Blocks:
         if not private(directory):
             continue
         path = directory / name
-        found = _opened(path, whole)
-        if found is None:
+        blocks = _opened(path, whole)
+        if blocks is None:
             made = build()
             with suppress(OSError):
                 _write(path, made)
-            found = _opened(path, whole)
-            return _in_memory(made) if found is None else found
-        return found
+            blocks = _opened(path, whole)
+            return _in_memory(made) if blocks is None else blocks
+        return blocks
     return _in_memory(build())
 
 

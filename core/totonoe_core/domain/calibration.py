@@ -114,5 +114,5 @@ def bundled(model: ModelIdentity) -> bool:
 
 def weights_for(own: Calibration | None, model: ModelIdentity) -> Weights:
     """Return the weights that the verdict uses with a model."""
-    found = effective(own, model)
-    return CAREFUL if found is None else found.weights
+    calibration = effective(own, model)
+    return CAREFUL if calibration is None else calibration.weights

@@ -187,12 +187,12 @@ class GuardPolicy:
 
     def action(self, judgement: Judgement) -> Action:
         """Return the action for a judgement."""
-        found = self._actions.get(judgement.verdict, Action.LINK)
-        if found is Action.REFUSE and judgement.verdict is Verdict.CONTAINED:
+        action = self._actions.get(judgement.verdict, Action.LINK)
+        if action is Action.REFUSE and judgement.verdict is Verdict.CONTAINED:
             # What is left out may restrict the memory: then the text says something else.
             separate = any(line.finding is Finding.SEPARATE for line in judgement.evidence)
             return Action.REFUSE if separate else Action.LINK
-        return found
+        return action
 
     @property
     def _actions(self) -> dict[Verdict, Action]:

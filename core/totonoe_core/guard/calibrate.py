@@ -79,13 +79,15 @@ def labelled(
 ) -> Labelled:
     """Read a pair; `a` is stored and `b` is new."""
     # Any weights will do: features do not depend on them.
-    found = compare(b, a, cosine, HAND)
-    return Labelled(name, language, source, same, counts, found.features, merged_anyway(found))
+    comparison = compare(b, a, cosine, HAND)
+    return Labelled(
+        name, language, source, same, counts, comparison.features, merged_anyway(comparison)
+    )
 
 
-def merged_anyway(found: Comparison) -> bool:
+def merged_anyway(comparison: Comparison) -> bool:
     """Return whether a pair is a duplicate at any weights."""
-    return found.features is None and found.judgement.verdict is Verdict.DUPLICATE
+    return comparison.features is None and comparison.judgement.verdict is Verdict.DUPLICATE
 
 
 HAND = Weights(bias=-8.0, cosine=14.0, near=-6.0, light=-8.0, soft=-3.0, moved=-1.0, at_least=0.9)

@@ -180,12 +180,12 @@ def compare(
     mirrored = (len(other), other) < (len(own), own)
     texts = (other, own) if mirrored else (own, other)
     if budget.covers(own, other):
-        found, stretches, read = _compared_freely(*texts, cosine, weights, bundled, mirrored)
+        comparison, stretches, read = _compared_freely(*texts, cosine, weights, bundled, mirrored)
         budget.compare(*stretches)
         budget.read(*read)
     else:
-        found = _compare_texts(*texts, cosine, weights, budget, bundled, mirrored)
-    return _of_two_sorts(own, other, found)
+        comparison = _compare_texts(*texts, cosine, weights, budget, bundled, mirrored)
+    return _of_two_sorts(own, other, comparison)
 
 
 class _Noted(ReadingBudget):
@@ -214,24 +214,24 @@ def _compared_freely(
     Kept, since a save that waits for a judge or a vector is decided again.
     """
     noted = _Noted()
-    found = _compare_texts(own, other, cosine, weights, noted, bundled, mirrored)
-    return found, noted.stretches, noted.texts
+    comparison = _compare_texts(own, other, cosine, weights, noted, bundled, mirrored)
+    return comparison, noted.stretches, noted.texts
 
 
-def _of_two_sorts(own: str, other: str, found: Comparison) -> Comparison:
+def _of_two_sorts(own: str, other: str, comparison: Comparison) -> Comparison:
     """Return the comparison, or one that is no duplicate if labels tell a plan from a fact."""
-    if found.judgement.verdict is not Verdict.DUPLICATE:
-        return found
+    if comparison.judgement.verdict is not Verdict.DUPLICATE:
+        return comparison
     language = common_language(own, other)
     here, there = inner(own, language)[0], inner(other, language)[0]
     if not other_sorts(own[:here], other[:there], language):
-        return found
+        return comparison
     labels = _of_whole(Evidence(Finding.REPLACED, (0, here), (0, there)), own, other)
-    evidence = (*labels, *found.judgement.evidence)[: limits.EVIDENCE_MAX]
+    evidence = (*labels, *comparison.judgement.evidence)[: limits.EVIDENCE_MAX]
     judgement = Judgement(
-        Verdict.RELATED, min(found.judgement.same_probability, EVEN_CHANCE), evidence
+        Verdict.RELATED, min(comparison.judgement.same_probability, EVEN_CHANCE), evidence
     )
-    return replace(found, judgement=judgement, features=None)
+    return replace(comparison, judgement=judgement, features=None)
 
 
 def _mirrored(line: Evidence) -> Evidence:

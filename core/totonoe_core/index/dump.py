@@ -248,8 +248,10 @@ def load(
     source.take("tokens", [c.tokens[: c.indptr[n]] for c, n in zip(chunks, sizes, strict=True)])
     _load_prefix(index, source, meta)
     ends = {"token_index": meta["token_end"]}
-    found = {name: _load_postings(source, name, ends.get(name, count)) for name in _postings(index)}
-    index.terms, index.labels = found["terms"], found["labels"]
+    indexes = {
+        name: _load_postings(source, name, ends.get(name, count)) for name in _postings(index)
+    }
+    index.terms, index.labels = indexes["terms"], indexes["labels"]
     paths, held_by, values = (
         _whole(source, f"numbers_{part}", dtype) for part, dtype in _NUMBERS.items()
     )
@@ -257,7 +259,7 @@ def load(
     if numbers is None:
         raise Unsound("numbers do not fit the rest")
     index.numbers = numbers
-    index.token_index = TokenIndex(found["token_index"], meta["token_end"])
+    index.token_index = TokenIndex(indexes["token_index"], meta["token_end"])
     source.take("vectors", [c.vectors[:n] for c, n in zip(chunks, sizes, strict=True)])
     arrays.adopt(tuple(chunks), count)
     _load_keys(index, source)
@@ -385,10 +387,10 @@ def _load_postings(source: Source, name: str, end: int) -> InvertedIndex:
         )
     )
     require(all(values.ndim == 1 for values in lists), name)
-    found = InvertedIndex.load(lists, key, end)
-    if found is None:
+    index = InvertedIndex.load(lists, key, end)
+    if index is None:
         raise Unsound(f"the lists of {name} are none")
-    return found
+    return index
 
 
 def _whole(source: Source, name: str, dtype: Any) -> NDArray[Any]:

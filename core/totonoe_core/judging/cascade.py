@@ -157,7 +157,7 @@ def judged_by(pair: Open, opinion: Opinion, policy: GuardPolicy) -> Judgement:
     by_readings = before.verdict is Verdict.DUPLICATE
     if by_readings and opinion.same >= _AGAINST_BELOW:
         return before
-    found = replace(
+    judgement = replace(
         before,
         verdict=_verdict(before, opinion.relation),
         # The features say that it is a duplicate, which it is not.
@@ -165,11 +165,11 @@ def judged_by(pair: Open, opinion: Opinion, policy: GuardPolicy) -> Judgement:
         evidence=(name, *before.evidence)[: limits.EVIDENCE_MAX],
     )
     if by_readings:
-        return replace(found, evidence=(name, *_exchanged(before.evidence)))
+        return replace(judgement, evidence=(name, *_exchanged(before.evidence)))
     same = opinion.relation is Relation.SAME and may_refuse(pair.compared, before)
-    if same and policy.is_certain(found):
-        return replace(found, verdict=Verdict.DUPLICATE)
-    return found
+    if same and policy.is_certain(judgement):
+        return replace(judgement, verdict=Verdict.DUPLICATE)
+    return judgement
 
 
 def _exchanged(evidence: Sequence[Evidence]) -> list[Evidence]:
@@ -212,13 +212,13 @@ def _verdict(before: Judgement, relation: Relation) -> Verdict:
     ("likes tea", "does not like coffee"), which the guard has read as no contradiction, does not
     contradict it.
     """
-    found = _VERDICTS.get(relation, Verdict.RELATED)
-    if found is Verdict.RELATED or not any(line.finding in _DENIALS for line in before.evidence):
-        return found
+    verdict = _VERDICTS.get(relation, Verdict.RELATED)
+    if verdict is Verdict.RELATED or not any(line.finding in _DENIALS for line in before.evidence):
+        return verdict
     if before.verdict is Verdict.CONTRADICTION:
         return Verdict.CONTRADICTION
-    if found is not Verdict.UPDATE:
-        return found
+    if verdict is not Verdict.UPDATE:
+        return verdict
     replaced = [line for line in before.evidence if line.own_text and line.other_text]
     another = any(line.finding not in _DENIALS for line in replaced)
     return Verdict.RELATED if another else Verdict.CONTRADICTION

@@ -42,14 +42,14 @@ def is_borderline(
         return False
     if features is None:
         # Evidence that is cut may hide a named difference after the quoted rest.
-        found = judgement.evidence
+        lines = judgement.evidence
         return (
             settings.refinements
             and judgement.verdict in (Verdict.REFINEMENT, Verdict.CONTAINED)
             and not compared.whole_sentences
             and cosine >= _REFINEMENT_COSINE_MIN
-            and len(found) < limits.EVIDENCE_MAX
-            and all(line.finding in _MORE for line in found)
+            and len(lines) < limits.EVIDENCE_MAX
+            and all(line.finding in _MORE for line in lines)
         )
     # RELATED by loose synonyms, which never refuse: the probability says little.
     related = judgement.verdict is Verdict.RELATED

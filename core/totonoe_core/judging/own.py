@@ -117,7 +117,7 @@ def read_manifest(directory: Path) -> Manifest:
             for language, scale in said["languages"].items()
         }
         digests = {name: str(said["files"][name]) for name in (_MODEL, _TOKENIZER)}
-        found = Manifest(
+        manifest = Manifest(
             str(said["version"]),
             int(said["pieces_max"]),
             scales,
@@ -129,7 +129,7 @@ def read_manifest(directory: Path) -> Manifest:
         math.isfinite(scale.temperature + scale.offset) and scale.temperature > 0
         for scale in scales.values()
     )
-    if not (sound and "" in scales and 0 < found.pieces_max <= _PIECES_MAX):
+    if not (sound and "" in scales and 0 < manifest.pieces_max <= _PIECES_MAX):
         raise _no_model(f"another form in {path}")
     for name, digest in digests.items():
         try:
@@ -139,7 +139,7 @@ def read_manifest(directory: Path) -> Manifest:
             raise _no_model(f"{type(error).__name__} from {directory / name}") from None
         if actual != digest:
             raise _no_model(f"another {name} than {_MANIFEST} names in {directory}")
-    return found
+    return manifest
 
 
 class OwnModel:
@@ -195,7 +195,7 @@ class OwnModel:
         pairs : sequence of (str, str)
             At most JUDGE_BATCH_PAIRS_MAX, each text of at most JUDGE_TEXT_CHARS_MAX characters.
         """
-        found: list[Opinion | None] = [None] * len(pairs)
+        opinions: list[Opinion | None] = [None] * len(pairs)
         short: list[int] = []
         read: list[tuple[Ids, Ids]] = []
         for at, (first, other) in enumerate(pairs):
@@ -204,13 +204,13 @@ class OwnModel:
                 continue
             ids = cut[0].ids, cut[1].ids
             if max(map(len, ids)) > self._manifest.pieces_max:
-                found[at] = self._by_sentences(first, other)
+                opinions[at] = self._by_sentences(first, other)
             elif all(ids):
                 short.append(at)
                 read.append(ids)
         for at, opinion in zip(short, self._read(read, [pairs[at] for at in short]), strict=True):
-            found[at] = opinion
-        return found
+            opinions[at] = opinion
+        return opinions
 
     def logits(self, pairs: Sequence[tuple[Ids, Ids]]) -> Logits:
         """Return the logit of *same* and those of the relations of pairs of pieces.

@@ -75,9 +75,9 @@ def learned(
     return LearnedBounds(len(answers), of_either[0], round(shift, 3), likely, certain, now_us)
 
 
-def reason(found: LearnedBounds) -> str:
+def reason(bounds: LearnedBounds) -> str:
     """Return why the bounds moved, for the history."""
-    return f"learned from {found.answer_count} answers, {found.same_count} of them same"
+    return f"learned from {bounds.answer_count} answers, {bounds.same_count} of them same"
 
 
 def _is_free(now: float | None, default: float | None, learned: float | None) -> bool:

@@ -49,12 +49,12 @@ def by_vector(
 
     A slot is as near as its text or, with `keys`, its typed key, whichever is nearer.
     """
-    found, how = _by_text(view, query, mask, limit, graph)
+    ranking, how = _by_text(view, query, mask, limit, graph)
     near = np.zeros(0, np.int64) if keys is None else keys.nearest(view, query, mask, limit)
     if keys is not None and len(near):
-        slots = np.union1d(found.slots, near)
-        found = _ranked(view, slots, closeness(view, keys, query, slots), limit)
-    return found, how
+        slots = np.union1d(ranking.slots, near)
+        ranking = _ranked(view, slots, closeness(view, keys, query, slots), limit)
+    return ranking, how
 
 
 def closeness(

@@ -222,7 +222,7 @@ def fit_of(
     query: RecallQuery,
     vector: NDArray[np.float32] | None,
     mask: masks.Mask,
-    found: Candidates,
+    candidates: Candidates,
     slot: int,
 ) -> tuple[float, float]:
     """Return the relevance of one slot that passes, candidate or not, and what neighbours add.
@@ -230,11 +230,11 @@ def fit_of(
     The arguments are those of `candidates` and `found`, what it returned. Without an arm both are
     0.
     """
-    if not found.arms:
+    if not candidates.arms:
         return 0.0, 0.0
-    vector = None if vector is None or "vector" not in found.arms else view.comparable(vector)
-    terms = {} if found.coverage is None else query_terms(query.text)
-    asked = _Asked(index, view, mask, vector, terms, found.coverage)
+    vector = None if vector is None or "vector" not in candidates.arms else view.comparable(vector)
+    terms = {} if candidates.coverage is None else query_terms(query.text)
+    asked = _Asked(index, view, mask, vector, terms, candidates.coverage)
     slots = np.array([slot], np.int64)
     cosines = None if vector is None else _cosines(view, index.keys, vector, slots)
     fit, context = asked.fit(slots, cosines, asked.threads(slots))
@@ -299,17 +299,19 @@ def rank(
 
 
 def spread(
-    view: View, found: Candidates, policy: DiversityPolicy, k: int
+    view: View, candidates: Candidates, policy: DiversityPolicy, k: int
 ) -> tuple[Hits, dict[int, str]]:
     """Apply diversity to candidates; return the hits.
 
     Also returns the places that a budget kept waiting, with the name of the last budget that did.
     """
-    slots = found.slots
+    slots = candidates.slots
     if not policy.enabled or len(slots) == 0:
         return [(place, DiversityEffect.NONE) for place in range(min(k, len(slots)))], {}
     names, budgets = zip(*groups(view, slots, policy), strict=True)
-    spread = diversity.spread(found.relevance, view.vectors(slots), budgets, policy.mmr_lambda, k)
+    spread = diversity.spread(
+        candidates.relevance, view.vectors(slots), budgets, policy.mmr_lambda, k
+    )
     over = np.flatnonzero(spread.budgets >= 0).tolist()
     waited = {place: names[spread.budgets[place]] for place in over}
     return list(zip(spread.picked, spread.effects, strict=True)), waited

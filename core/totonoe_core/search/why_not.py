@@ -299,20 +299,20 @@ def _in_vectors(
     view: View,
     vector: NDArray[np.float32] | None,
     mask: masks.Mask,
-    found: Candidates,
+    candidates: Candidates,
     slot: int,
 ) -> ArmStanding | None:
-    if "vector" not in found.arms or vector is None:
+    if "vector" not in candidates.arms or vector is None:
         return None
     vector = view.comparable(vector)
     all_count = int(np.count_nonzero(mask))
     ranking, _ = arms.by_vector(view, vector, mask, all_count, None, index.keys)
-    at, depth = _place(ranking.slots, slot), found.vector_depth
+    at, depth = _place(ranking.slots, slot), candidates.vector_depth
     if at < 0:
         # It has no vector.
         return ArmStanding(0.0, 0, depth, candidate=False)
     similarity = min(1.0, max(-1.0, float(ranking.similarity[at])))
-    return ArmStanding(similarity, at + 1, depth, bool(np.isin(slot, found.by_vector)))
+    return ArmStanding(similarity, at + 1, depth, bool(np.isin(slot, candidates.by_vector)))
 
 
 def _in_words(
@@ -320,15 +320,15 @@ def _in_words(
     view: View,
     query: RecallQuery,
     mask: masks.Mask,
-    found: Candidates,
+    candidates: Candidates,
     slot: int,
 ) -> ArmStanding | None:
-    if found.coverage is None:
+    if candidates.coverage is None:
         return None
     ranking, _ = arms.by_words(view, index.terms, query_terms(query.text), mask, len(mask))
-    rank, depth = _place(ranking.slots, slot) + 1, found.words_depth
-    candidate = bool(np.isin(slot, found.by_words))
-    return ArmStanding(float(found.coverage[slot]), rank, depth, candidate)
+    rank, depth = _place(ranking.slots, slot) + 1, candidates.words_depth
+    candidate = bool(np.isin(slot, candidates.by_words))
+    return ArmStanding(float(candidates.coverage[slot]), rank, depth, candidate)
 
 
 def _missing_words(query: str, content: str) -> tuple[str, ...]:

@@ -341,10 +341,10 @@ class Saved:
         return self._place(name).shape
 
     def _place(self, name: str) -> _Place:
-        found = self._places.get(name)
-        if found is None:
+        place = self._places.get(name)
+        if place is None:
             raise Damaged(f"has no {name}")
-        return found
+        return place
 
     def take(self, name: str, parts: Sequence[Block]) -> None:
         """Fill parts with an array. If it raises `Damaged`, the parts must not be used."""
@@ -389,7 +389,7 @@ class Saved:
 
 def _places(header: Header) -> dict[str, _Place]:
     """Return the place of each array, by name. Raises `Damaged`."""
-    found: dict[str, _Place] = {}
+    places: dict[str, _Place] = {}
     ends: dict[str, int] = {}
     try:
         for name, array in header["arrays"].items():
@@ -400,11 +400,11 @@ def _places(header: Header) -> dict[str, _Place]:
             if not all(type(size) is int and size >= 0 for size in shape):
                 raise Damaged(f"{name} cannot have the shape {shape}")
             offset, size = ends.get(file, 0), math.prod(shape) * dtype.itemsize
-            found[name] = _Place(file, offset, size, shape, array["dtype"], array["sha256"])
+            places[name] = _Place(file, offset, size, shape, array["dtype"], array["sha256"])
             ends[file] = offset + size
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise Damaged(f"{MANIFEST} does not describe its arrays: {error!r}") from error
-    return found
+    return places
 
 
 def _opened(path: Path) -> FileIO:

@@ -179,11 +179,11 @@ class Copying:
         for collection in self._listed:
             uid, name, deleted_us = collection
             if uid in there:
-                found = self._compared(collection) if there[uid] == collection else None
-                if found is None:
+                copy = self._compared(collection) if there[uid] == collection else None
+                if copy is None:
                     refused.append(name)
                 else:
-                    self._before[uid] = found
+                    self._before[uid] = copy
             elif (deleted_us is None and name in names) or self._is_kept(uid):
                 refused.append(name)
         if refused:
@@ -244,15 +244,15 @@ class Copying:
     def _copied(self, listed: rows.Row, told: Told) -> Copied:
         uid, name, deleted_us = listed
         deleted = deleted_us is not None
-        found: list[Digest] = []
+        digests: list[Digest] = []
 
         def check(written: Reading) -> None:
             there = read_all(written)
-            if there != found[0]:
+            if there != digests[0]:
                 raise Corruption(
                     "CORRUPT_ROW",
                     f"the copy of {name} has {there.row_count} rows and the digest "
-                    f"{there.sha256}, its source {found[0].row_count} and {found[0].sha256}",
+                    f"{there.sha256}, its source {digests[0].row_count} and {digests[0].sha256}",
                 )
 
         try:
@@ -260,12 +260,12 @@ class Copying:
                 total = sum(map(reading.count, TABLES))
 
                 def fill(put: Put) -> None:
-                    found.append(read_all(reading, put, lambda done: told(name, done, total)))
+                    digests.append(read_all(reading, put, lambda done: told(name, done, total)))
 
                 self._target.write(listed, self._of(uid), fill, check)
         except _OF_ONE as error:
             return Copied(name, deleted, error=error)
-        return Copied(name, deleted, found[0])
+        return Copied(name, deleted, digests[0])
 
 
 def read_all(

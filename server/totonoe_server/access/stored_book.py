@@ -81,16 +81,16 @@ class StoredBook:
 
         Raises `SettingError` and `FileError` as `Book.change`.
         """
-        found: Identities = ()
+        identities: Identities = ()
 
         def changed(text: str) -> str:
-            nonlocal found
-            found = tuple(work(parsed(text.encode(), self.place) if text else ()))
-            return serialized(found).decode()
+            nonlocal identities
+            identities = tuple(work(parsed(text.encode(), self.place) if text else ()))
+            return serialized(identities).decode()
 
         with self._opened() as row:
             row.change(changed)
-        return found
+        return identities
 
     def seal(self) -> Seal:
         """Return the seal of page tokens, the same for all daemons. Raises `FileError`."""

@@ -190,13 +190,13 @@ def _calls_of(path: str, method: MethodDescriptor, oneof: str) -> dict[str, str]
 
 def _walked(path: str, start: Descriptor, steps: list[str] | tuple[str, ...]) -> Any:
     """The descriptor at the end of a path, and whether the path leads through a list."""
-    found, repeated = start, False
+    descriptor, repeated = start, False
     for step in steps:
-        field = found.fields_by_name.get(step)
+        field = descriptor.fields_by_name.get(step)
         if field is None or field.message_type is None:
-            raise ValueError(f"{path}: {step!r} is no message of {found.full_name}")
-        found, repeated = field.message_type, repeated or field.is_repeated
-    return found, repeated
+            raise ValueError(f"{path}: {step!r} is no message of {descriptor.full_name}")
+        descriptor, repeated = field.message_type, repeated or field.is_repeated
+    return descriptor, repeated
 
 
 RULES = {path: rule_of(path, method) for path, method in PATHS.items()}

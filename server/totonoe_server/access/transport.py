@@ -87,18 +87,18 @@ class Certificates:
                     return None
                 # First, so that what is wrong is logged once and not for each connection.
                 self._stamp = stamp
-                found, ends_s = self._read()
+                configuration, ends_s = self._read()
                 if self._stamped() != stamp:
                     # They are being replaced at this moment: the next connection looks again.
                     return None
-                self._failure, self._newest, self.ends_s = "", found, ends_s
+                self._failure, self._newest, self.ends_s = "", configuration, ends_s
             except CertificateError as error:
                 if str(error) != self._failure:
                     self._failure = str(error)
                     logger.error("certificates were not read again", why=self._failure)
                 return None
             logger.info("certificates were read again", file=str(self._files[0]))
-            return found
+            return configuration
 
     def _stamped(self) -> Stamp:
         try:
@@ -122,10 +122,10 @@ class Certificates:
                 context.load_verify_locations(cadata=authority.decode("ascii"))
             except (ssl.SSLError, ValueError) as error:
                 raise CertificateError(f"{path}: no certificate in PEM") from error
-        found = grpc.ssl_server_certificate_configuration(
+        configuration = grpc.ssl_server_certificate_configuration(
             [(key, cert)], root_certificates=authorities[0] if authorities else None
         )
-        return found, (first_end_s(cert), first_end_s(b"".join(authorities)))
+        return configuration, (first_end_s(cert), first_end_s(b"".join(authorities)))
 
 
 def first_end_s(pem: bytes) -> float:

@@ -475,10 +475,10 @@ async def _size(engine: Engine, collection: str, agent_id: str) -> Figures:
     from totonoe_server.services.pending import answer_of
 
     try:
-        (found,) = (await answer_of(engine.stats(collection, agent_id))).collections
+        (stats,) = (await answer_of(engine.stats(collection, agent_id))).collections
     except NotFound:
         return Figures(0, 0)
-    return Figures(found.total_count, found.file_bytes)
+    return Figures(stats.total_count, stats.file_bytes)
 
 
 def _certificates(

@@ -227,9 +227,9 @@ class Items:
                     allowed="a message of the contract",
                 )
             if message.cancel:
-                found = self._items.get(message.id)
-                if found is not None:
-                    found.cancel(_CANCELLED)
+                item = self._items.get(message.id)
+                if item is not None:
+                    item.cancel(_CANCELLED)
             elif message.id in self._items:
                 raise InvalidArgument(
                     "OUT_OF_RANGE",

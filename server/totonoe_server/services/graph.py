@@ -26,7 +26,7 @@ class GraphCalls(Calls):
         return await self._read(
             request.collection,
             codec.neighbors_from_wire(request),
-            lambda found: codec.neighborhood_to_wire(found, with_vectors),
+            lambda neighborhood: codec.neighborhood_to_wire(neighborhood, with_vectors),
             request.min_revision,
         )
 

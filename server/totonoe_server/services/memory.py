@@ -85,7 +85,7 @@ class MemoryService(
         return await self._read(
             collection,
             query,
-            lambda found: answers.recalled_to_wire(found, with_vectors),
+            lambda recalled: answers.recalled_to_wire(recalled, with_vectors),
             request.min_revision,
         )
 
@@ -102,7 +102,7 @@ class MemoryService(
         return await self._read(
             request.collection,
             query,
-            lambda found: answers.gotten_to_wire(found, with_vectors),
+            lambda gotten: answers.gotten_to_wire(gotten, with_vectors),
             request.min_revision,
         )
 
@@ -147,8 +147,8 @@ class MemoryService(
         return await self._applied(request, command, answers.forget_applied_to_wire)
 
     async def _forget_previewed(self, request: pb.ForgetRequest, command: ForgetCommand) -> Encoded:
-        def to_wire(found: Forgotten, revision: int) -> pb.ForgetResponse:
-            preview = answers.forgotten_to_wire(found, revision, None)
+        def to_wire(forgotten: Forgotten, revision: int) -> pb.ForgetResponse:
+            preview = answers.forgotten_to_wire(forgotten, revision, None)
             fits_an_answer(preview, "ids", "name fewer at once")
             return preview
 
@@ -160,8 +160,8 @@ class MemoryService(
             # What a filter finds, and that it finds it, is about contents.
             call.needs("read")
 
-        def to_wire(found: Matching, revision: int) -> pb.ForgetResponse:
-            preview = answers.forgotten_to_wire(found.forgotten, revision, None, found.count)
+        def to_wire(matching: Matching, revision: int) -> pb.ForgetResponse:
+            preview = answers.forgotten_to_wire(matching.forgotten, revision, None, matching.count)
             fits_an_answer(preview, "filter", "make it narrower")
             return preview
 

@@ -63,8 +63,8 @@ class TidyCalls(Calls):
             count = 0
             for at, group in enumerate(groups.groups):
                 yield _progress(pb.TIDY_PHASE_CLUSTERS, begun_s, at, len(groups.groups))
-                found = self._engine.read(collection, ClustersQuery(request.agent_id, group))
-                for cluster in await answer_of(many_built(found, codec.told_cluster_to_wire)):
+                future = self._engine.read(collection, ClustersQuery(request.agent_id, group))
+                for cluster in await answer_of(many_built(future, codec.told_cluster_to_wire)):
                     count += 1
                     yield cluster
             codec.planned_to_wire(done, groups, count)

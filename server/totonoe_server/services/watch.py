@@ -209,17 +209,17 @@ class _Told(NamedTuple):
     long: Iterator[tuple[bytes, int]] | None
 
 
-def _told(after: int, found: Changes, _: bool) -> _Told:
+def _told(after: int, changes: Changes, _: bool) -> _Told:
     """Encode few rows at once; of many each message when it is sent: there may be a hundred MB."""
-    messages = _encoded(after, found)
-    count = sum(len(change.memories) + len(change.links) for change in found.changes)
+    messages = _encoded(after, changes)
+    count = sum(len(change.memories) + len(change.links) for change in changes.changes)
     if count > ROWS_BUILT_THERE:
-        return _Told(found.revision, [], messages)
-    return _Told(found.revision, list(messages), None)
+        return _Told(changes.revision, [], messages)
+    return _Told(changes.revision, list(messages), None)
 
 
-def _encoded(after: int, found: Changes) -> Iterator[tuple[bytes, int]]:
-    for change in found.changes:
+def _encoded(after: int, changes: Changes) -> Iterator[tuple[bytes, int]]:
+    for change in changes.changes:
         for message in changes_to_wire(change, after):
             yield message_bytes(message), message.revision
         after = change.operation.revision

@@ -39,11 +39,11 @@ def verify(
 
     as_json = as_json or _asked_outside(ctx)
     try:
-        found, digest = examine_snapshot(file)
+        examined, digest = examine_snapshot(file)
     except Exception as error:
         raise _unreadable(file, error, as_json) from None
     expected = sha256 or _sha256_of_manifest(file)
-    faults = list(found.faults)
+    faults = list(examined.faults)
     if expected and expected != digest:
         faults.insert(0, f"its sha256 is {digest}, and should be {expected}")
     report: dict[str, Any] = {
@@ -51,10 +51,10 @@ def verify(
         "sound": not faults,
         "sha256": digest,
         "faults": faults,
-        "tables": {table.table: table.row_count for table in found.tables},
+        "tables": {table.table: table.row_count for table in examined.tables},
     }
-    if found.snapshot is not None:
-        snapshot = found.snapshot
+    if examined.snapshot is not None:
+        snapshot = examined.snapshot
         report["snapshot"] = {
             "id": snapshot.id,
             "collection": snapshot.collection,
@@ -97,7 +97,7 @@ def import_(
     if not place.exists():
         raise _unreadable(file, ValueError(f"{place.path} is no data directory"), as_json)
     try:
-        found = place.adopt(file)
+        snapshot = place.adopt(file)
     except (OSError, UnsupportedFormat) as error:
         raise _unreadable(file, error, as_json) from None
     except Exception as error:
@@ -107,13 +107,13 @@ def import_(
         {
             "file": str(file),
             "sound": True,
-            "sha256": found.sha256,
+            "sha256": snapshot.sha256,
             "faults": [],
             "snapshot": {
-                "id": found.id,
-                "collection": found.collection,
-                "revision": found.revision,
-                "active_count": found.active_count,
+                "id": snapshot.id,
+                "collection": snapshot.collection,
+                "revision": snapshot.revision,
+                "active_count": snapshot.active_count,
             },
         },
         as_json,

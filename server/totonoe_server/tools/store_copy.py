@@ -55,20 +55,20 @@ def _copied(directory: DataDir, database: Database, url: str, *, into_directory:
     book = Book(directory.path)
     stored = StoredBook(database.access, database_name(url))
     sides = (database, directory) if into_directory else (directory, database)
-    found: list[Copied] = []
+    copies: list[Copied] = []
     try:
         with copying(*sides) as work:
             work.begin()
             # First: a daemon that serves the target lets nobody in who had no grant before.
             typer.echo(_identities(stored, book) if into_directory else _identities(book, stored))
             for copy in work.run(_telling()):
-                found.append(copy)
+                copies.append(copy)
                 typer.echo(_line(copy), err=copy.error is not None)
     finally:
         stored.close()
-    failed = sum(copy.error is not None for copy in found)
-    rows = sum(copy.digest.row_count for copy in found if copy.digest is not None)
-    typer.echo(f"{len(found) - failed} of {len(found)} collections, {rows} rows: equal.")
+    failed = sum(copy.error is not None for copy in copies)
+    rows = sum(copy.digest.row_count for copy in copies if copy.digest is not None)
+    typer.echo(f"{len(copies) - failed} of {len(copies)} collections, {rows} rows: equal.")
     return failed
 
 

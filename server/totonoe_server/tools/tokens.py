@@ -202,10 +202,10 @@ def limit(
     from totonoe_server.access.identities import Limits
 
     with one_line_errors(), _book(data_dir, store) as book:
-        found = Limits(
+        limits = Limits(
             writes_per_s, reads_per_s, calls_at_once, streams_at_once, memories, size_bytes
         )
-        bounds = None if found == Limits() else found
+        bounds = None if limits == Limits() else limits
         pattern = checked_pattern(collections)
         book.change(
             lambda old: entries.changed(

@@ -36,15 +36,15 @@ def run(data_dir: Path | None, as_json: bool) -> int:
         typer.echo(f"totonoe: {error}", err=True)
         return NOT_LOOKED
     try:
-        found = [*directory.inspect(), *_identities(directory.path)]
+        tables = [*directory.inspect(), *_identities(directory.path)]
     finally:
         directory.release()
-    sound = not any(table.findings for table in found)
+    sound = not any(table.findings for table in tables)
     if as_json:
-        files = [dataclasses.asdict(table) for table in found]
+        files = [dataclasses.asdict(table) for table in tables]
         typer.echo(json.dumps({"sound": sound, "files": files}, ensure_ascii=False))
     else:
-        for table in found:
+        for table in tables:
             typer.echo(_line(table))
             for finding in table.findings:
                 typer.echo(f"  {finding}")

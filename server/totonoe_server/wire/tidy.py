@@ -67,17 +67,17 @@ cluster_to_wire = encoder(
 )
 
 
-def told_cluster_to_wire(found: NearCluster) -> pb.TidyResponse:
+def told_cluster_to_wire(cluster: NearCluster) -> pb.TidyResponse:
     """Return the message of a cluster."""
-    return pb.TidyResponse(cluster=cluster_to_wire(found))
+    return pb.TidyResponse(cluster=cluster_to_wire(cluster))
 
 
-def planned_to_wire(done: pb.TidyDone, found: NearGroups, cluster_count: int) -> None:
+def planned_to_wire(done: pb.TidyDone, groups: NearGroups, cluster_count: int) -> None:
     """Add the figures of a plan to the end of a Tidy."""
-    done.plan_read_count = found.read_count
+    done.plan_read_count = groups.read_count
     done.cluster_count = cluster_count
-    done.left_out_count = found.left_out_count
-    done.next_page_token = found.next_page_token
+    done.left_out_count = groups.left_out_count
+    done.next_page_token = groups.next_page_token
 
 
 # -- Plans

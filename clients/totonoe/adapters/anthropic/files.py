@@ -215,33 +215,33 @@ class Files:
 
     def _below(self, directory: str, some: bool = False) -> Steps[list[Entry]]:
         """Return all files and directories below a directory, or `some` if they are too many."""
-        found: list[Entry] = []
+        entries: list[Entry] = []
         token = ""
         while True:
             page: Page = yield self._page(token)
-            found += [
+            entries += [
                 entry for entry in _entries(page.memories) if paths.is_below(entry.path, directory)
             ]
-            if len(found) > ENTRIES_MAX:
+            if len(entries) > ENTRIES_MAX:
                 if some:
-                    return found
+                    return entries
                 raise ToolError(
                     f"More than {ENTRIES_MAX} files and directories are below {directory}."
                     " Name one of its directories."
                 )
             token = page.next_page_token
             if not token:
-                return found
+                return entries
 
     def _make_directories(self, wanted: Sequence[str]) -> Steps[str]:
         """Make the directories that are missing, given the nearest first.
 
         Returns the nearest if it is a file: then nothing is missing, and nothing fits below it.
         """
-        found = yield from self._entries_at(wanted)
+        entries = yield from self._entries_at(wanted)
         missing: list[str] = []
         for path in wanted:
-            entry = found.get(path)
+            entry = entries.get(path)
             if entry is not None:
                 if entry.text is not None:
                     if not missing:

@@ -132,8 +132,8 @@ class Notes:
         if not new:
             return []
         drafts = [Draft(statement.text, tags=[TAG], private=self._private) for statement in new]
-        found: list[ItemResult] = yield self._call("remember_many", drafts)
-        return found
+        results: list[ItemResult] = yield self._call("remember_many", drafts)
+        return results
 
     def _link(
         self, file_id: str, held: Keys, saved: Iterable[tuple[Statement, Remembered]]
@@ -210,14 +210,14 @@ class Notes:
 
     def _memories(self, ids: Sequence[str]) -> Steps[list[Memory]]:
         """Return the live memories of ids."""
-        found: list[Memory] = []
+        memories: list[Memory] = []
         for at in range(0, len(ids), _READ_AT_ONCE):
             try:
                 read: Found = yield self._call("get_many", ids[at : at + _READ_AT_ONCE])
             except NotFound:
                 continue
-            found += [memory for memory in read.memories if memory.status == "active"]
-        return found
+            memories += [memory for memory in read.memories if memory.status == "active"]
+        return memories
 
 
 def _held(links: Iterable[Link]) -> Keys:

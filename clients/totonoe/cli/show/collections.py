@@ -190,9 +190,9 @@ def stats(answer: Stats, now: datetime | None = None) -> None:
 
 def _checkpoint(item: CollectionStats) -> str:
     """Describe the newest checkpoint, with the number of bad ones."""
-    found = item.checkpoint
-    said = str(found.revision) if found.revision else "none"
-    return f"{said}, {found.bad_count} bad" if found.bad_count else said
+    stats = item.checkpoint
+    said = str(stats.revision) if stats.revision else "none"
+    return f"{said}, {stats.bad_count} bad" if stats.bad_count else said
 
 
 def _state(item: CollectionStats) -> str:

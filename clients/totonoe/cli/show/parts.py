@@ -25,7 +25,7 @@ def repeated(duplicate: Duplicate) -> None:
 
 
 def judgement(
-    found: Judgement | None,
+    judgement: Judgement | None,
     indent: str = "",
     only: tuple[str, str] = ("only here", "only there"),
     title: str = "Verdict",
@@ -39,11 +39,11 @@ def judgement(
     title : str
         What to call the verdict.
     """
-    if found is None:
+    if judgement is None:
         return
-    line(f"{indent}{title}: {found.verdict} ({found.same_probability:.2f} same)")
+    line(f"{indent}{title}: {judgement.verdict} ({judgement.same_probability:.2f} same)")
     shown: dict[str, str] = {}
-    for item in found.evidence:
+    for item in judgement.evidence:
         shown.setdefault(evidence(item, only), weight(item))
     for words, moved in shown.items():
         line(f"{indent}- {words}{moved}")

@@ -16,21 +16,21 @@ if TYPE_CHECKING:
 _MB = 1e6
 
 
-def snapshot(found: Snapshot) -> None:
+def snapshot(snapshot: Snapshot) -> None:
     """Print one snapshot on two lines."""
-    name = f" {found.name}" if found.name else ""
-    when = found.created_time.astimezone().isoformat(timespec="seconds")
-    gone = "" if found.current_collection == found.collection else _whose(found)
+    name = f" {snapshot.name}" if snapshot.name else ""
+    when = snapshot.created_time.astimezone().isoformat(timespec="seconds")
+    gone = "" if snapshot.current_collection == snapshot.collection else _whose(snapshot)
     line(
-        f"{found.id}{name}: {found.collection} at revision {found.revision}, {when}, "
-        f"{found.active_count} live memories, {found.file_bytes / _MB:.1f} MB{gone}"
+        f"{snapshot.id}{name}: {snapshot.collection} at revision {snapshot.revision}, {when}, "
+        f"{snapshot.active_count} live memories, {snapshot.file_bytes / _MB:.1f} MB{gone}"
     )
-    extra = [clean(found.comment)] if found.comment else []
-    if found.scheduled:
+    extra = [clean(snapshot.comment)] if snapshot.comment else []
+    if snapshot.scheduled:
         extra.append("by the schedule")
-    if found.purged_count:
-        extra.append(f"{found.purged_count} memories purged since")
-    line("  " + "; ".join([*extra, f"sha256 {found.sha256}"]))
+    if snapshot.purged_count:
+        extra.append(f"{snapshot.purged_count} memories purged since")
+    line("  " + "; ".join([*extra, f"sha256 {snapshot.sha256}"]))
 
 
 def _whose(snapshot: Snapshot) -> str:
@@ -41,13 +41,13 @@ def _whose(snapshot: Snapshot) -> str:
     )
 
 
-def page(found: SnapshotPage) -> None:
+def page(page: SnapshotPage) -> None:
     """Print one page of snapshots."""
-    for item in found.snapshots:
+    for item in page.snapshots:
         snapshot(item)
-    if not found.snapshots:
+    if not page.snapshots:
         line("No snapshots.")
-    more(found.next_page_token)
+    more(page.next_page_token)
 
 
 def at_stake(name: str, answer: SnapshotRestored) -> str:

@@ -39,19 +39,19 @@ async def memory(view: View, request: Request) -> Response:
     """Show a memory."""
     client = view.client
     form = Form.asked(request)
-    found = await client.get(request.path_params["memory_id"])
+    memory = await client.get(request.path_params["memory_id"])
     page = await client.history(
-        found.id, page_size=limits.PAGE_ROWS, page_token=form.text("versions")
+        memory.id, page_size=limits.PAGE_ROWS, page_token=form.text("versions")
     )
-    questions = await client.list_questions(memory_id=found.id, page_size=limits.PAGE_ROWS)
+    questions = await client.list_questions(memory_id=memory.id, page_size=limits.PAGE_ROWS)
     at = form.number("links", most=100_000)
-    links = found.links[at : at + limits.PAGE_ROWS]
-    chain = await _chain(client, found)
+    links = memory.links[at : at + limits.PAGE_ROWS]
+    chain = await _chain(client, memory)
     return view.page(
         request,
         "memory",
-        memory=found,
-        fields=_fields(found),
+        memory=memory,
+        fields=_fields(memory),
         history=page,
         recalls=recalls(page),
         compared=_compared(page, form),
@@ -62,13 +62,13 @@ async def memory(view: View, request: Request) -> Response:
         links_step=limits.PAGE_ROWS,
         others=await read(client, [link.target_id for link in links]),
         chain=chain,
-        forgot=_forgot(found, page),
+        forgot=_forgot(memory, page),
     )
 
 
-def _fields(found: Memory) -> list[tuple[str, Any]]:
+def _fields(memory: Memory) -> list[tuple[str, Any]]:
     """Return the fields of a memory that say something, as name and plain value."""
-    said = plain(found)
+    said = plain(memory)
     return [
         (name.replace("_", " "), value)
         for name, value in said.items()
@@ -97,7 +97,9 @@ def _compared(page: HistoryPage, form: Form) -> SideBySide | None:
 def _newest_two(told: Mapping[int, Version]) -> list[int]:
     """Return the newest version and the newest one with another text, else the one before it."""
     newest = sorted(told, reverse=True)
-    texts_of = {revision: found.content for revision in newest if (found := told[revision].memory)}
+    texts_of = {
+        revision: memory.content for revision in newest if (memory := told[revision].memory)
+    }
     others = [revision for revision in newest[1:] if texts_of[revision] != texts_of[newest[0]]]
     return sorted([*newest[:1], *(others or newest[1:])[:1]])
 
@@ -123,9 +125,9 @@ async def _chain(client: AsyncClient, found: Memory) -> list[Memory]:
     return chain if len(chain) > 1 else []
 
 
-def _forgot(found: Memory, page: HistoryPage) -> int:
+def _forgot(memory: Memory, page: HistoryPage) -> int:
     """Return the revision that hid a memory, which an undo takes back; 0: it is live."""
-    if found.status is Status.ACTIVE:
+    if memory.status is Status.ACTIVE:
         return 0
     return next(
         (version.operation.revision for version in page.versions if "status" in version.changed), 0

@@ -162,11 +162,11 @@ async def faster(client: AsyncClient, ids: tuple[str, str], seen: int) -> Operat
 
 async def _last_change(client: AsyncClient, ids: tuple[str, str]) -> Operation | None:
     """Return the newest operation on one of two memories."""
-    found: list[Operation] = []
+    operations: list[Operation] = []
     for memory_id in ids:
         page = await client.operations(memory_id=memory_id, page_size=1)
-        found += page.operations
-    return max(found, key=lambda operation: operation.revision, default=None)
+        operations += page.operations
+    return max(operations, key=lambda operation: operation.revision, default=None)
 
 
 def _overtaken(first: Operation) -> Done:
@@ -252,10 +252,10 @@ async def answered(view: View, request: Request) -> Response:
     page = await view.client.operations(
         kinds=_ANSWERED_KINDS, page_size=limits.PAGE_ROWS, page_token=form.text("page")
     )
-    found = await read(
+    memories = await read(
         view.client, [memory_id for op in page.operations for memory_id in op.memory_ids[:2]]
     )
-    return view.page(request, "answered", page=page, memories=found)
+    return view.page(request, "answered", page=page, memories=memories)
 
 
 async def repeats(view: View, request: Request) -> Response:

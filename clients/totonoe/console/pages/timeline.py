@@ -81,21 +81,21 @@ async def operation(view: View, request: Request) -> Response:
     planned = None
     try:
         planned = await client.undo(revision, dry_run=True)
-        found = planned.operation
+        operation = planned.operation
     except UndoRefused as error:
         return view.page(
             request, "undo_refused", 409, revision=revision, error=str(error), said=None
         )
     except PermissionDenied:
         # Who may only read sees what was done.
-        found = await _read_operation(client, revision)
+        operation = await _read_operation(client, revision)
     at = form.number("n", most=100_000)
-    ids = found.memory_ids
+    ids = operation.memory_ids
     return view.page(
         request,
         "operation",
         planned=planned,
-        operation=found,
+        operation=operation,
         changes=await _changes(client, revision, ids[at : at + limits.PAGE_ROWS]),
         at=at,
         step=limits.PAGE_ROWS,

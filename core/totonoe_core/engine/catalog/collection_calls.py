@@ -139,7 +139,7 @@ class CollectionCalls:
 
     def get_collection(self, name: str) -> Future[CollectionInfo]:
         """See `Engine.get_collection`."""
-        return self._with(name, lambda found: ready(found.info))
+        return self._with(name, lambda collection: ready(collection.info))
 
     def _with(self, name: str, step: Callable[[Collection], Future[T]]) -> Future[T]:
         return self._collections.call(name, step)

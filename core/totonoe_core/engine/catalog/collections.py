@@ -397,7 +397,7 @@ class Collections:
         def go_on(kept: Deleted | None) -> Future[Deleted]:
             if kept is not None:
                 return ready(kept)
-            stats = self.call(name, lambda found: found.stats(agent_id))
+            stats = self.call(name, lambda collection: collection.stats(agent_id))
             return then(settled(stats), counted)
 
         return then(submit(self._searchers, replayed), go_on)
@@ -466,8 +466,8 @@ class Collections:
 
     def figures(self, name: str, agent_id: str) -> tuple[CollectionInfo, int]:
         """Settings of a collection with its newest revision, and its live count for an agent."""
-        with self.using(name) as found:
-            return found.info, found.stats(agent_id).result().active_count
+        with self.using(name) as collection:
+            return collection.info, collection.stats(agent_id).result().active_count
 
     @contextmanager
     def closed(self, name: str) -> Iterator[CollectionInfo | None]:
@@ -495,8 +495,8 @@ class Collections:
         """A collection that stays closed within; one that is open is given, for a pause."""
         held = self._openings.keep_shut(name)
         if held is None:
-            with self.using(name) as found:
-                yield found
+            with self.using(name) as collection:
+                yield collection
             return
         try:
             yield None
@@ -585,7 +585,7 @@ class Collections:
         for name, info in self._openings.closed_infos():
             # Searched as text, since there may be thousands: it leaves out fields at their default.
             if "purge_forgotten_days" in info:
-                self.call(name, lambda found: found.stats(None))
+                self.call(name, lambda collection: collection.stats(None))
 
     # -- The end
 

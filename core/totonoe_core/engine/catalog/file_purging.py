@@ -54,10 +54,10 @@ class _FileState:
         row = self.file.rows.row_of_id(memory_id)
         if row is None:
             return None
-        found = self.file.rows.memories([row]).get(row)
-        if found is None:
+        memory = self.file.rows.memories([row]).get(row)
+        if memory is None:
             raise corrupt_memory(row)
-        return None if found.status is Status.PURGED else found
+        return None if memory.status is Status.PURGED else memory
 
     def current(self, memory: Memory) -> Memory:
         """Return the memory as stored in its row: nobody compares vectors here."""

@@ -76,9 +76,9 @@ class FileSnapshots:
         temporary = self.files.temporary(draft.collection_uid, draft.id)
         checkpoint = self.files.unlisted_checkpoint(temporary)
         try:
-            with self._collections.using(name) as found:
-                found.catch_up()
-                found.copying.copy_to(
+            with self._collections.using(name) as collection:
+                collection.catch_up()
+                collection.copying.copy_to(
                     temporary, checkpoint, self._stop, lambda share: tell("copying", share)
                 )
             tell("sealing", 0.0)

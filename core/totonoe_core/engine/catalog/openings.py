@@ -163,8 +163,8 @@ class Openings:
         opening = self.use(name, check)
         begun: list[Future[T]] = []
 
-        def on(found: Collection) -> Future[T]:
-            begun.append(step(found))
+        def on(collection: Collection) -> Future[T]:
+            begun.append(step(collection))
             return begun[0]
 
         def ended(_: Future[T]) -> None:
@@ -181,16 +181,16 @@ class Openings:
     def use_open(self) -> list[Opening]:
         """Count a call into every open collection; each must be given back."""
         with self._lock:
-            found = [opening for opening in self._open.values() if opening.ready() is not None]
-            for opening in found:
+            openings = [opening for opening in self._open.values() if opening.ready() is not None]
+            for opening in openings:
                 opening.use_count += 1
-        return found
+        return openings
 
     def ready_ones(self) -> list[Collection]:
         """Return every open collection. They may be closed meanwhile."""
         with self._lock:
             open_ones = list(self._open.values())
-        return [found for opening in open_ones if (found := opening.ready()) is not None]
+        return [collection for opening in open_ones if (collection := opening.ready()) is not None]
 
     # -- Opening
 
@@ -229,9 +229,9 @@ class Openings:
             leaving = self._leaving.get(opening.name)
         if leaving is not None:
             leaving.closed.result()
-        found = self._open_one(opening.name)
-        opening.nbytes = found.nbytes()
-        return found
+        collection = self._open_one(opening.name)
+        opening.nbytes = collection.nbytes()
+        return collection
 
     def _ended_opening(self, opening: Opening) -> None:
         with self._lock:
@@ -275,22 +275,22 @@ class Openings:
 
     @staticmethod
     def _may_close(opening: Opening) -> bool:
-        found = opening.ready()
-        return opening.use_count == 0 and found is not None and not found.busy()
+        collection = opening.ready()
+        return opening.use_count == 0 and collection is not None and not collection.busy()
 
     def _close(self, opening: Opening) -> None:
         """Close a collection. Under the lock, after `_may_close`."""
         del self._open[opening.name]
-        found = opening.future.result()
-        leaving = self._leave(opening.name, found, keep_info=True)
-        self._run(leaving.closed, lambda: found.close(_UNTIL_CLOSED_S))
+        collection = opening.future.result()
+        leaving = self._leave(opening.name, collection, keep_info=True)
+        self._run(leaving.closed, lambda: collection.close(_UNTIL_CLOSED_S))
 
-    def _leave(self, name: str, found: Collection | None, keep_info: bool) -> _Leaving:
+    def _leave(self, name: str, collection: Collection | None, keep_info: bool) -> _Leaving:
         """Mark a collection as closing; calls that open its name again wait. Under the lock.
 
         Its settings are kept for reads while it is closed.
         """
-        leaving = self._leaving[name] = _Leaving(found, Future(), keep_info)
+        leaving = self._leaving[name] = _Leaving(collection, Future(), keep_info)
 
         def left(closed: Future[None]) -> None:
             if closed.exception() is not None:
@@ -300,8 +300,8 @@ class Openings:
                     return
                 del self._leaving[name]
                 reopened = name in self._open or name in self._waiting
-                if leaving.keep_info and found is not None and not reopened:
-                    self._infos[name] = plain.dumps(found.info)
+                if leaving.keep_info and collection is not None and not reopened:
+                    self._infos[name] = plain.dumps(collection.info)
 
         leaving.closed.add_done_callback(left)
         return leaving
@@ -336,8 +336,8 @@ class Openings:
         with self._lock:
             open_ones = list(self._open.values())
         for opening in open_ones:
-            if (found := opening.ready()) is not None:
-                opening.nbytes = found.nbytes()
+            if (collection := opening.ready()) is not None:
+                opening.nbytes = collection.nbytes()
         now_s = self._monotonic()
         with self._lock:
             if self._closed:
@@ -392,8 +392,8 @@ class Openings:
             if waiting is not None:
                 fail(waiting.future, gone())
             return leaving.closed
-        if (found := opening.ready()) is not None:
-            found.end(gone)
+        if (collection := opening.ready()) is not None:
+            collection.end(gone)
         given_back.add_done_callback(
             lambda _: self._run(leaving.closed, lambda: self._close_retired(opening, gone))
         )
@@ -430,8 +430,8 @@ class Openings:
     def _close_retired(self, opening: Opening, gone: Why) -> None:
         with self._lock:
             self._retired.remove(opening)
-        if (found := opening.ready()) is not None:
-            found.close(_UNTIL_CLOSED_S, gone)
+        if (collection := opening.ready()) is not None:
+            collection.close(_UNTIL_CLOSED_S, gone)
 
     # -- Looking on
 
@@ -440,8 +440,8 @@ class Openings:
         token = object()
         with self._lock:
             opening = self._open.get(name)
-            if opening is not None and (found := opening.ready()) is not None:
-                return found.info
+            if opening is not None and (collection := opening.ready()) is not None:
+                return collection.info
             kept = self._infos.get(name)
             if kept is None:
                 self._info_reads[name] = token
@@ -493,8 +493,8 @@ class Openings:
         for opening in waiting:
             fail(opening.future, shutting_down())
         for opening in open_ones:
-            if (found := opening.ready()) is not None:
-                found.stop()
+            if (collection := opening.ready()) is not None:
+                collection.stop()
         return True
 
     def close(self, deadline_s: float) -> None:
@@ -503,6 +503,6 @@ class Openings:
         with self._lock:
             open_ones = [opening.ready() for opening in (*self._open.values(), *self._retired)]
             open_ones += [leaving.collection for leaving in self._leaving.values()]
-        for found in open_ones:
-            if found is not None:
-                found.close(max(0.1, deadline_s - time.monotonic()))
+        for collection in open_ones:
+            if collection is not None:
+                collection.close(max(0.1, deadline_s - time.monotonic()))

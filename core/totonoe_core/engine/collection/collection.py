@@ -360,11 +360,11 @@ class Collection:
                     return past.recall(
                         self._state, rows, asked, self._clock(), self._key_vectors.fill
                     )
-                found = reading.recall(self._state, rows, asked, self._clock())
-            if query.touch and found.hits:
-                self._touch(query.agent_id, [hit.memory.row for hit in found.hits])
+                recalled = reading.recall(self._state, rows, asked, self._clock())
+            if query.touch and recalled.hits:
+                self._touch(query.agent_id, [hit.memory.row for hit in recalled.hits])
             self._consider_indexing(self._state)
-            return found
+            return recalled
 
         return submit(self._searchers.of(query.k), work)
 

@@ -122,15 +122,18 @@ class Learning:
         """Return the change of settings that the answers ask for, if any."""
         info = self._state.published
         answers = [answer for pair in pairs if (answer := self._answered(info, pair)) is not None]
-        found = learned(answers, info.guard, info.learned, self._clock())
-        if found is None:
+        bounds = learned(answers, info.guard, info.learned, self._clock())
+        if bounds is None:
             return None
         return ChangeSettings(
             "",
-            (("guard.likely_from", found.likely_from), ("guard.certain_from", found.certain_from)),
+            (
+                ("guard.likely_from", bounds.likely_from),
+                ("guard.certain_from", bounds.certain_from),
+            ),
             expected_revision=info.settings_revision,
-            reason=reason(found),
-            learned=found,
+            reason=reason(bounds),
+            learned=bounds,
         )
 
     def _answered(self, info: CollectionInfo, judged: JudgedPair) -> Answered | None:

@@ -178,7 +178,7 @@ class Previewing:
         validate.command(command, self._clock())
         return then(
             self._vectors.fitted(command),
-            lambda found: ready(Previewed(self._state.published.revision, Calibrated(found))),
+            lambda fitted: ready(Previewed(self._state.published.revision, Calibrated(fitted))),
         )
 
     def _previewed(self, command: Command, work: Callable[[Decider], T]) -> Future[Previewed[T]]:

@@ -39,11 +39,11 @@ def put_dismissal(
     Raises `InvalidArgument` (SELF_LINK, LIMIT_EXCEEDED), which names one of `fields`.
     """
     a, b = _pair(one, other)
-    found = ledger.rows.dismissal(a.row, b.row)
-    if found is None:
+    dismissal = ledger.rows.dismissal(a.row, b.row)
+    if dismissal is None:
         _check_room(ledger, fields[0], one)
         _check_room(ledger, fields[1], other)
-    elif (found.hash_a, found.hash_b) == (a.content_hash, b.content_hash):
+    elif (dismissal.hash_a, dismissal.hash_b) == (a.content_hash, b.content_hash):
         return False
     made = Dismissal(
         a=a.row,
@@ -63,10 +63,10 @@ def undismiss(ledger: Ledger, operation: Operation, command: Undismiss) -> Undis
     one = ledger.visible(command.id_a, command.agent_id)
     other = ledger.visible(command.id_b, command.agent_id)
     a, b = _pair(one, other)
-    found = ledger.rows.dismissal(a.row, b.row)
-    if found is not None:
-        ledger.delete_dismissal(operation, found)
-    return Undismissed(found is not None, (one.id, other.id))
+    dismissal = ledger.rows.dismissal(a.row, b.row)
+    if dismissal is not None:
+        ledger.delete_dismissal(operation, dismissal)
+    return Undismissed(dismissal is not None, (one.id, other.id))
 
 
 def _pair(one: Memory, other: Memory) -> tuple[Memory, Memory]:

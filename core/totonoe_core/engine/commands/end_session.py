@@ -222,8 +222,8 @@ def _joined(
     """Yield slots and similarities of all pairs above the threshold."""
     above = THRESHOLDS[command.measure] if command.threshold is None else command.threshold
     if command.measure is Measure.JACCARD:
-        for found in jaccard_pairs(view, slots, above, stop=stop):
-            yield found.a, found.b, found.similarity
+        for pairs in jaccard_pairs(view, slots, above, stop=stop):
+            yield pairs.a, pairs.b, pairs.similarity
     else:
         for near in cosine_pairs(view, slots, 1.0 - above, stop=stop):
             yield near.a, near.b, 1.0 - near.distance

@@ -94,10 +94,10 @@ def page(state: CollectionState, rows: Rows, query: EpisodesQuery) -> EpisodePag
     heads = _Heads(state, rows, agent_id)
     wanted = ""
     if memory_id:
-        found = state.find(rows, memory_id, agent_id)
-        if found is None:
+        memory = state.find(rows, memory_id, agent_id)
+        if memory is None:
             raise NotFound("MEMORY_NOT_FOUND", kind="memory", name=memory_id)
-        wanted = found.id
+        wanted = memory.id
         heads.look_up([wanted])
     shown: list[Episode] = []
     left, nbytes = limits.EPISODE_IDS_READ_MAX, 0
@@ -226,11 +226,11 @@ class _Heads:
             for memory_id in episode.memory_ids
             if (place := self._places[memory_id]) is not None
         ]
-        found = self._rows.memories([place.row for place in places])
+        memories = self._rows.memories([place.row for place in places])
         return [
             memory
             for place in places
-            if (memory := found.get(place.row)) is not None
+            if (memory := memories.get(place.row)) is not None
             and self._sees(place.id, memory)
             and memory.status is not Status.FORGOTTEN
         ]

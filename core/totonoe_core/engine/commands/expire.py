@@ -24,9 +24,9 @@ def due(state: CollectionState, now_us: int) -> Iterator[Expire]:
     view = state.index.arrays.writer_view()
     rows = [int(view.value("row", slot)) for slot in slots]
     for begin in range(0, len(rows), limits.EXPIRED_PER_OPERATION_MAX):
-        found = state.file.rows.memories(rows[begin : begin + limits.EXPIRED_PER_OPERATION_MAX])
-        if found:
-            yield Expire("", tuple(memory.id for memory in found.values()))
+        memories = state.file.rows.memories(rows[begin : begin + limits.EXPIRED_PER_OPERATION_MAX])
+        if memories:
+            yield Expire("", tuple(memory.id for memory in memories.values()))
 
 
 def expire(ledger: Ledger, operation: Operation, command: Expire) -> Expired:

@@ -45,15 +45,15 @@ class Forgetting:
         memories, missing = [], []
         seen: set[int] = set()
         for memory_id in command.ids:
-            found = self._ledger.find(memory_id, command.agent_id)
-            if found is not None:
-                expected = expected_of(command.expected_revisions, memory_id, found)
-                self._ledger.check_expected(found, expected)
-            if found is None or found.status in DEAD:
+            memory = self._ledger.find(memory_id, command.agent_id)
+            if memory is not None:
+                expected = expected_of(command.expected_revisions, memory_id, memory)
+                self._ledger.check_expected(memory, expected)
+            if memory is None or memory.status in DEAD:
                 missing.append(memory_id)
-            elif found.row not in seen:
-                seen.add(found.row)
-                memories.append(self._ledger.shown(found, command.agent_id))
+            elif memory.row not in seen:
+                seen.add(memory.row)
+                memories.append(self._ledger.shown(memory, command.agent_id))
         if missing and len(command.ids) == 1:
             raise NotFound("MEMORY_NOT_FOUND", kind="memory", name=missing[0])
         sight = Sight(self._ledger.index, self._ledger.rows, command.agent_id)

@@ -201,12 +201,12 @@ class _Batch:
                     f"{limits.DISMISSALS_PER_MEMORY_MAX} pairs with {memory_id}",
                     limits.DISMISSALS_PER_MEMORY_MAX,
                 )
-        found = ledger.rows.excerpts([a, b])
+        excerpts = ledger.rows.excerpts([a, b])
         made = Dismissal(
             a=a,
             b=b,
-            hash_a=found[a].content_hash,
-            hash_b=found[b].content_hash,
+            hash_a=excerpts[a].content_hash,
+            hash_b=excerpts[b].content_hash,
             agent_id=given.agent_id,
             note=given.note,
             revision=self._operation.revision,

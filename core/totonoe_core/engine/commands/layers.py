@@ -126,10 +126,10 @@ class _RowLayers:
 
     def step(self, revision: int) -> _Step:
         """Return an operation's effect on the row."""
-        found = self._steps.get(revision)
-        if found is None:
-            found = self._steps[revision] = self._read_step(revision)
-        return found
+        step = self._steps.get(revision)
+        if step is None:
+            step = self._steps[revision] = self._read_step(revision)
+        return step
 
     def _read_step(self, revision: int) -> _Step:
         entity, key, since = self._row

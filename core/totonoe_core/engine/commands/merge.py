@@ -141,27 +141,27 @@ class Merging:
     def _named(self, command: Merge) -> tuple[Memory, ...]:
         """Return the memories of a merge, the one that stays first, if they may be merged."""
         named = (command.keep_id, *command.remove_ids)
-        found = tuple(self._ledger.visible(memory_id, command.agent_id) for memory_id in named)
+        memories = tuple(self._ledger.visible(memory_id, command.agent_id) for memory_id in named)
         # Before their status: a caller that read them before another merge must read again.
         for memory_id, revision in command.expected_revisions:
             memory = self._ledger.visible(memory_id, command.agent_id)
             self._ledger.check_expected(memory, revision)
-        for source in found:
+        for source in memories:
             self._ledger.check_live(source, command.agent_id)
             check_state(source)
         rows: set[int] = set()
-        for source in found:
+        for source in memories:
             if source.row in rows:
                 raise _bad_merge(f"{source.id} twice", "each memory once")
             rows.add(source.row)
-        keep = found[0].fields
-        for source in found[1:]:
+        keep = memories[0].fields
+        for source in memories[1:]:
             if source.fields.private is not keep.private:
                 raise _bad_merge("private memories beside others", "all private, or none")
             if source.fields.state_kind is not keep.state_kind:
                 got = f"{source.fields.state_kind.value} beside {keep.state_kind.value}"
                 raise _bad_merge(got, "one state kind")
-        return found
+        return memories
 
     def _with_text(
         self,

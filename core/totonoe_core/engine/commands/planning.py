@@ -64,11 +64,11 @@ def read(
     """Return (slot, memory) of slots, in order, without memories that have changed since."""
     numbers = view.take("row", slots).tolist()
     texts = view.take("text_hash", slots).tolist()
-    found = rows.memories(numbers)
+    memories = rows.memories(numbers)
     return [
         (slot, memory)
         for slot, row, text in zip(slots.tolist(), numbers, texts, strict=True)
-        if (memory := found.get(row)) is not None
+        if (memory := memories.get(row)) is not None
         and memory.status is status
         and text_hash(memory.content_hash) == text
     ]

@@ -85,14 +85,14 @@ class Purging:
         missing = []
         for memory_id in command.ids:
             if command.by_retention:
-                found = self._forgotten(memory_id)
+                memory = self._forgotten(memory_id)
             else:
-                found = self._bad(memory_id, command.agent_id)
-                found = found or self._ledger.find(memory_id, command.agent_id)
-            if found is None:
+                memory = self._bad(memory_id, command.agent_id)
+                memory = memory or self._ledger.find(memory_id, command.agent_id)
+            if memory is None:
                 missing.append(memory_id)
             else:
-                memories[found.id] = found
+                memories[memory.id] = memory
         if missing and len(command.ids) == 1:
             raise NotFound("MEMORY_NOT_FOUND", kind="memory", name=missing[0])
         return _Named(memories, tuple(missing))
@@ -102,8 +102,8 @@ class Purging:
         slot = self._ledger.index.slot_by_id.get(memory_id)
         if slot is None:
             return None
-        found = self._ledger.by_slot(slot)
-        return found if found.status is Status.FORGOTTEN else None
+        memory = self._ledger.by_slot(slot)
+        return memory if memory.status is Status.FORGOTTEN else None
 
     def _bad(self, memory_id: str, agent_id: str) -> Memory | None:
         """Return the rest of a memory whose row is set aside: enough to empty it."""

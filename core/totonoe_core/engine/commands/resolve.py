@@ -107,8 +107,8 @@ class Resolving:
 
     def _operation_of(self, revision: int) -> str:
         """Return the id of the operation that made a revision; empty if its history expired."""
-        found = self._ledger.rows.history.operation(revision)
-        return "" if found is None else found.operation_id
+        row = self._ledger.rows.history.operation(revision)
+        return "" if row is None else row.operation_id
 
     def _replaced(
         self, operation: Operation, command: Resolve, by: Memory, gone: Memory

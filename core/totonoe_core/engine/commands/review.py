@@ -36,18 +36,18 @@ class Reviewing:
             NOT_PENDING: it does not wait for a review, or no more.
         """
         ledger = self._ledger
-        found = ledger.visible(command.memory_id, command.agent_id)
-        ledger.check_expected(found, command.expected_revision)
-        if found.status is not Status.PENDING:
+        memory = ledger.visible(command.memory_id, command.agent_id)
+        ledger.check_expected(memory, command.expected_revision)
+        if memory.status is not Status.PENDING:
             raise Precondition(
                 "NOT_PENDING",
-                f"memory {found.id} is {found.status}: it waits for no review",
-                memory_id=found.id,
-                status=found.status.value,
+                f"memory {memory.id} is {memory.status}: it waits for no review",
+                memory_id=memory.id,
+                status=memory.status.value,
             )
         if command.answer is ReviewAnswer.CONFIRM:
-            return self._confirm(operation, command, found)
-        gone = ledger.replace(operation, found, replace(found, status=Status.FORGOTTEN))
+            return self._confirm(operation, command, memory)
+        gone = ledger.replace(operation, memory, replace(memory, status=Status.FORGOTTEN))
         return Reviewed(True, ledger.shown(gone, command.agent_id))
 
     def _confirm(self, operation: Operation, command: Review, found: Memory) -> Reviewed:

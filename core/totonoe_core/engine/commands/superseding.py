@@ -43,11 +43,11 @@ def named(ledger: Ledger, command: Remember) -> tuple[int, ...]:
     """
     slots: dict[int, None] = {}
     for memory_id in command.supersede_ids:
-        found = ledger.live(memory_id, command.agent_id)
-        check_state(found)
-        if command.fields.private and not found.fields.private:
-            raise _hides_public(found.id, "a private text")
-        slots[ledger.slot_of(found)] = None
+        memory = ledger.live(memory_id, command.agent_id)
+        check_state(memory)
+        if command.fields.private and not memory.fields.private:
+            raise _hides_public(memory.id, "a private text")
+        slots[ledger.slot_of(memory)] = None
     return tuple(slots)
 
 
@@ -102,8 +102,8 @@ def looked_back(
         # The text is that of the duplicate, and so is its vector.
         features = ledger.features_of(ledger.live(report.duplicate.memory_id, text.agent_id))
         _, neighbours = guarding.by_all(text, features, now_us)
-    found = outdated.match(ledger, guarding, text, report, features, neighbours, now_us, reading)
-    return replace(report, outdated=found), neighbours
+    match = outdated.match(ledger, guarding, text, report, features, neighbours, now_us, reading)
+    return replace(report, outdated=match), neighbours
 
 
 def by_duplicate(
@@ -248,8 +248,8 @@ def _saying(neighbours: Neighbours, first: int, slots: Sequence[int]) -> Iterato
     own = texts.of(first).content
     for slot in _of_one_payload(neighbours, [first, *slots]):
         if slot != first:
-            found = compare(texts.of(slot).content, own, 0.0, CAREFUL, neighbours.reading)
-            if found.judgement.verdict is Verdict.DUPLICATE:
+            comparison = compare(texts.of(slot).content, own, 0.0, CAREFUL, neighbours.reading)
+            if comparison.judgement.verdict is Verdict.DUPLICATE:
                 yield slot
 
 

@@ -132,18 +132,18 @@ class Tidying:
         )
         return replace(answer, clusters=tuple(clusters))
 
-    def _close(self, operation: Operation, found: Doubles, cluster_id: str) -> ClosedDoubles:
+    def _close(self, operation: Operation, doubles: Doubles, cluster_id: str) -> ClosedDoubles:
         ledger = self._ledger
         # The kept one is touched too: an Undo then restores the doubles in spite of it.
-        fields = found.kept.fields
+        fields = doubles.kept.fields
         fields = replace(fields, payload=tidy.noted(fields.payload, cluster=cluster_id))
-        ledger.replace(operation, found.kept, replace(found.kept, fields=fields))
-        for memory in found.closed:
+        ledger.replace(operation, doubles.kept, replace(doubles.kept, fields=fields))
+        for memory in doubles.closed:
             payload = tidy.noted(memory.fields.payload, cluster=cluster_id)
             # All of them are valid now.
             ended = replace(memory.fields, payload=payload, valid_to_us=operation.now_us)
             ledger.close(operation, memory, ended)
-        return _closed(found, cluster_id)
+        return _closed(doubles, cluster_id)
 
     def _found(self, command: Tidy, now_us: int) -> _Found:
         """Find the doubles to close.
@@ -203,8 +203,8 @@ class Tidying:
             order = np.lexsort((rows[slots[chosen]], first[group[chosen]]))
             slots = slots[chosen][order]
         read = rows[slots[:read_max]].tolist()
-        found = tidy.doubles(self._ledger.rows.memories(read).values())
-        return found, len(slots) > read_max
+        doubles = tidy.doubles(self._ledger.rows.memories(read).values())
+        return doubles, len(slots) > read_max
 
     def _answer(self, found: _Found) -> Tidied:
         closing = [memory.fields.state_kind for each in found.doubles for memory in each.closed]
@@ -226,8 +226,8 @@ def _shared(hashes: NDArray[np.uint64]) -> NDArray[np.int64]:
     return np.flatnonzero(sizes[group] > 1)
 
 
-def _closed(found: Doubles, cluster_id: str) -> ClosedDoubles:
+def _closed(doubles: Doubles, cluster_id: str) -> ClosedDoubles:
     closed, protected = (
-        tuple(memory.id for memory in some) for some in (found.closed, found.protected)
+        tuple(memory.id for memory in some) for some in (doubles.closed, doubles.protected)
     )
-    return ClosedDoubles(found.kept.id, closed, protected, cluster_id)
+    return ClosedDoubles(doubles.kept.id, closed, protected, cluster_id)

@@ -47,14 +47,14 @@ class TidyPlans:
         Quota
             BLAST_RADIUS: it closes more than the collection allows.
         """
-        found: dict[int, Memory] = {}
+        memories: dict[int, Memory] = {}
         for at, update in command.updates:
             memory = self._checked(command, at, update, operation.now_us)
             if memory is not None:
-                if memory in found.values():
+                if memory in memories.values():
                     # By its id, and by its external id.
                     raise _bad(at, "state_id", f"{memory.id} again", "each state once")
-                found[at] = memory
+                memories[at] = memory
         ends = [(at, update) for at, update in command.updates if update.op is not TidyOp.UPSERT]
         state, rows = self._ledger.state, self._ledger.rows
         found_blast = planning.blast_of(state, rows, len(ends), operation.now_us)
@@ -62,8 +62,8 @@ class TidyPlans:
         closed: list[tuple[int, str]] = []
         done: list[tuple[int, str]] = []
         for at, update in ends:
-            self._close(operation, found[at], update)
-            (closed if update.op is TidyOp.CLOSE else done).append((at, found[at].id))
+            self._close(operation, memories[at], update)
+            (closed if update.op is TidyOp.CLOSE else done).append((at, memories[at].id))
         upserts = tuple(at for at, update in command.updates if update.op is TidyOp.UPSERT)
         return PlanApplied(tuple(closed), tuple(done), upserts)
 

@@ -38,8 +38,8 @@ class Undoing:
         unless `partial`. If all conflicts are of kinds DUPLICATE or NOTHING_LEFT, the answer lists
         them instead.
         """
-        target, found, info = self._target(command)
-        plan = Planner(self._ledger, self._guarding, command, target, found, operation).plan()
+        target, reach, info = self._target(command)
+        plan = Planner(self._ledger, self._guarding, command, target, reach, operation).plan()
         conflicts = tuple(plan.conflicts)
         if conflicts and not command.partial:
             if any(conflict.kind not in _ANSWERED for conflict in conflicts):
@@ -52,7 +52,7 @@ class Undoing:
         return Undone(
             undone=True,
             operation=replace(info, undone_by=operation.revision),
-            memories=self._shown(after, found, command.agent_id),
+            memories=self._shown(after, reach, command.agent_id),
             episode_ids=_episode_ids(plan),
             link_count=self._link_count(plan, command),
             collection=settings and replace(settings, revision=operation.revision),
@@ -61,14 +61,14 @@ class Undoing:
 
     def preview(self, operation: Operation, command: Undo) -> Undone:
         """Return the changes that an Undo would make, and every conflict."""
-        target, found, info = self._target(command)
-        plan = Planner(self._ledger, self._guarding, command, target, found, operation).plan()
+        target, reach, info = self._target(command)
+        plan = Planner(self._ledger, self._guarding, command, target, reach, operation).plan()
         after = [
             # Stamped as now, since there is no operation.
             replace(after, revision=now.revision, updated_us=now.updated_us)
             for now, after in plan.memories.values()
         ]
-        shown = self._shown(after, found, command.agent_id)
+        shown = self._shown(after, reach, command.agent_id)
         return Undone(
             undone=bool(plan) and (command.partial or not plan.conflicts),
             operation=info,
@@ -177,12 +177,12 @@ class Undoing:
 
     # -- Answers
 
-    def _shown(self, memories: Iterable[Memory], found: Reach, agent_id: str) -> tuple[Memory, ...]:
+    def _shown(self, memories: Iterable[Memory], reach: Reach, agent_id: str) -> tuple[Memory, ...]:
         """Return those that the caller may see, as answers show them."""
         own = [
             memory
             for memory in memories
-            if memory.row in found.visible and may_see(memory, agent_id)
+            if memory.row in reach.visible and may_see(memory, agent_id)
         ]
         shown = self._ledger.state.shown(self._ledger.rows, own, agent_id)
         return tuple(replace(memory, vector=b"") for memory in shown)

@@ -313,15 +313,15 @@ class Planner:
 
         What was lost before the operation may be so again: any stack of operations can be undone.
         """
-        found: dict[int, UndoConflict] = {}
+        conflicts: dict[int, UndoConflict] = {}
         for row, (now, after) in self._plan.memories.items():
             # Relations to a hidden memory are not revealed.
             if row not in self._reach.visible or not self._is_found(now):
                 continue
             conflict = self._successor_gone(after) or self._last_copy(now, after)
             if conflict is not None:
-                found[row] = conflict
-        return found
+                conflicts[row] = conflict
+        return conflicts
 
     def _is_found(self, now: Memory) -> bool:
         """Return whether a memory, or one that took its place, is live now."""

@@ -59,9 +59,9 @@ def score_again(
     read = ledger.rows.memories(sorted(unread))
     slots = [ledger.slot_of(other) for other in read.values() if other.status is Status.ACTIVE]
     if slots:
-        found = guarding.beside(text, features, slots, operation.reading)
+        neighbours = guarding.beside(text, features, slots, operation.reading)
         likely |= {
-            int(_row(ledger, neighbour)): neighbour for neighbour in likely_same(text, found)
+            int(_row(ledger, neighbour)): neighbour for neighbour in likely_same(text, neighbours)
         }
     for row in held.keys() - likely.keys():
         ledger.delete_link_pair(operation, memory, row, held[row])

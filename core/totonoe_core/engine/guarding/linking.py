@@ -112,12 +112,12 @@ def choose(
         for row, (slot, type_, confidence) in chosen.items()
     }
     for neighbour in likely:
-        found = texts.of(neighbour.slot)
-        if held(found.row) < limits.LINKS_PER_MEMORY_MAX:
-            links[found.row, LinkType.LIKELY_SAME] = link_to(found.id, neighbour)
-    for found in map(texts.of, asked):
-        if held(found.row) < limits.LINKS_PER_MEMORY_MAX:
-            links[found.row, LinkType.MAY_REPLACE] = Link(found.id, LinkType.MAY_REPLACE, 1.0)
+        excerpt = texts.of(neighbour.slot)
+        if held(excerpt.row) < limits.LINKS_PER_MEMORY_MAX:
+            links[excerpt.row, LinkType.LIKELY_SAME] = link_to(excerpt.id, neighbour)
+    for excerpt in map(texts.of, asked):
+        if held(excerpt.row) < limits.LINKS_PER_MEMORY_MAX:
+            links[excerpt.row, LinkType.MAY_REPLACE] = Link(excerpt.id, LinkType.MAY_REPLACE, 1.0)
     return links
 
 
@@ -192,10 +192,10 @@ def _linkable(
 def _link_type(judgement: Judgement) -> LinkType | None:
     """Return a verdict's type of link; `None` if only nearness links them."""
     type_ = _LINK_TYPES.get(judgement.verdict)
-    found = {line.finding for line in judgement.evidence}
-    if type_ is not LinkType.REFINES or Finding.JUDGE in found:
+    findings = {line.finding for line in judgement.evidence}
+    if type_ is not LinkType.REFINES or Finding.JUDGE in findings:
         return type_
-    adds, lacks = Finding.ADDED in found, Finding.MISSING in found
+    adds, lacks = Finding.ADDED in findings, Finding.MISSING in findings
     return type_ if adds and not lacks else None
 
 

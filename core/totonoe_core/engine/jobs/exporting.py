@@ -178,18 +178,18 @@ class Exporting:
         vectors = self._query.include_vectors
         return [writing.record(record, vectors=vectors) for record in records]
 
-    def _with_vectors(self, rows: Rows, found: dict[int, Memory]) -> dict[int, Memory]:
+    def _with_vectors(self, rows: Rows, memories: dict[int, Memory]) -> dict[int, Memory]:
         """Return memories with the vectors of the collection's model for their text, if any."""
         number = self._state.published.model_number
-        others = [row for row, memory in found.items() if memory.model_number != number]
+        others = [row for row, memory in memories.items() if memory.model_number != number]
         if not (others and self._query.include_vectors):
-            return found
+            return memories
         now = rows.memories(others).values()
         held = {memory.row: memory for memory in rows.beside.of_model(number, now)}
-        return found | {
+        return memories | {
             row: replace(
-                found[row],
-                vector=held[row].vector if held[row].content == found[row].content else b"",
+                memories[row],
+                vector=held[row].vector if held[row].content == memories[row].content else b"",
                 model_number=number,
             )
             for row in others
@@ -197,14 +197,14 @@ class Exporting:
 
     def _memories(self, rows: Rows, wanted: list[int]) -> list[Record]:
         past = self._past(rows)
-        found = self._with_vectors(rows, past.memories(wanted))
+        memories = self._with_vectors(rows, past.memories(wanted))
         aside = (rows.aside.get(row) for row in wanted)
         own = self._query.agent_id
         self._damaged_count += sum(row is not None and row.may_be_known_to(own) for row in aside)
         access = rows.moment.access(wanted[0], wanted[-1])
         out: list[Record] = []
         for row in wanted:
-            memory = found.get(row)
+            memory = memories.get(row)
             if memory is None or memory.status not in self._statuses:
                 continue
             self._held[row] = 1

@@ -415,18 +415,18 @@ class Reembedding:
         self, memories: Sequence[Memory], pending: Pending, service: EmbeddingService
     ) -> None:
         """Embed texts, one batch after the other, and store them together."""
-        found: list[Embedding] = []
+        embeddings: list[Embedding] = []
         for start in range(0, len(memories), limits.REEMBED_BATCH_TEXTS):
             part = memories[start : start + limits.REEMBED_BATCH_TEXTS]
             vectors = self._wait(service.submit([memory.content for memory in part]))
             self._begun_count += len(part)
-            found += [
+            embeddings += [
                 Embedding(memory.row, memory.revision, vector.tobytes(), pending.model_number)
                 for memory, vector in zip(part, vectors, strict=True)
             ]
-        for start in range(0, len(found), limits.REEMBED_STORED_AT_ONCE):
+        for start in range(0, len(embeddings), limits.REEMBED_STORED_AT_ONCE):
             end = start + limits.REEMBED_STORED_AT_ONCE
-            vectors_now = found[start:end]
+            vectors_now = embeddings[start:end]
             contents = [memory.content_hash for memory in memories[start:end]]
             self._on_writer(lambda: self._store(vectors_now, contents))  # noqa: B023 - waited for
 

@@ -134,8 +134,8 @@ class _Told:
         return self._versions(told), last, len(touched) > count
 
     def _versions(self, told: Sequence[tuple[int, Memory | None, Memory | None]]) -> list[Version]:
-        found = [self._rows.history.operation(at) for at, _, _ in told]
-        made = [operation for operation in found if operation is not None]
+        rows = [self._rows.history.operation(at) for at, _, _ in told]
+        made = [operation for operation in rows if operation is not None]
         infos = dict(
             zip(
                 (operation.revision for operation in made),
@@ -209,7 +209,7 @@ def operations(state: CollectionState, rows: Rows, query: OperationsQuery) -> Op
             if memory is None:
                 raise NotFound("MEMORY_NOT_FOUND", kind="memory", name=where.memory_id)
             row = memory.row
-        found: list[OperationInfo] = []
+        operations: list[OperationInfo] = []
         room, scanned, at, more = sizes.Room(), 0, before, False
         count = min(page_size + 1, _READ_AT_ONCE)
         for some in _newest_first(rows, row, first, before, count):
@@ -217,12 +217,12 @@ def operations(state: CollectionState, rows: Rows, query: OperationsQuery) -> Op
             for info in operation_infos(rows, fitting, agent_id):
                 if info is None:
                     continue
-                if len(found) == page_size or not room.takes(sizes.operation_bytes(info)):
+                if len(operations) == page_size or not room.takes(sizes.operation_bytes(info)):
                     more = True
                     break
-                found.append(info)
+                operations.append(info)
             if more:
-                at = found[-1].revision
+                at = operations[-1].revision
                 break
             at = some[-1].revision
             scanned += len(some)
@@ -230,7 +230,7 @@ def operations(state: CollectionState, rows: Rows, query: OperationsQuery) -> Op
                 more = True
                 break
         token = paging.token((at,), *asked) if more else ""
-        return OperationPage(newest, tuple(found), token)
+        return OperationPage(newest, tuple(operations), token)
 
 
 def _newest_first(

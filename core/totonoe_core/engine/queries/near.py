@@ -114,14 +114,14 @@ def clusters(state: CollectionState, rows: Rows, query: ClustersQuery) -> tuple[
     with rows.snapshot():
         group = [row for each in query.memory_ids if (row := rows.row_of_id(each)) is not None]
         read = list(rows.beside.of_model(info.model_number, rows.memories(group).values()))
-    found = [
+    memories = [
         memory
         for memory in read
         # It may have changed since the group was made.
         if memory.status is Status.ACTIVE
         and (not memory.fields.private or memory.agent_id == agent_id)
     ]
-    members = sorted(state.shown(rows, found, agent_id), key=rank)
+    members = sorted(state.shown(rows, memories, agent_id), key=rank)
     both = list(itertools.combinations(members, 2))
     nearest_first = sorted(((_cosine(*two), *two) for two in both), key=lambda found: -found[0])
     reading = ReadingBudget(limits.CLUSTER_PIECES_READ_MAX)

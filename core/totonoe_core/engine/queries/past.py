@@ -302,11 +302,11 @@ def scan(state: CollectionState, rows: Rows, query: ListQuery, now_us: int) -> P
                 raise paging.bad_token()
         past = Past(state, rows, revision, query.agent_id)
         moved = state.past.moved(rows, revision)
-        found, at = _page(past, rows, where, moved, state.published.decay, page_size, after)
+        memories, at = _page(past, rows, where, moved, state.published.decay, page_size, after)
         next_token = ""
-        if len(found) > page_size:
-            at = _key(found[page_size - 1])
-        shown, room = past.shown(found[:page_size]), sizes.Room()
+        if len(memories) > page_size:
+            at = _key(memories[page_size - 1])
+        shown, room = past.shown(memories[:page_size]), sizes.Room()
         kept = room.fitting(shown, lambda memory: sizes.memory_bytes(memory, query.include_vectors))
         if len(kept) < len(shown):
             at = _key(kept[-1])
@@ -335,12 +335,12 @@ def _page(
     """
     apart = sorted(past.memories(sorted(moved)).values(), key=_key)
     apart = [memory for memory in apart if _key(memory) > after]
-    found: list[Memory] = []
+    memories: list[Memory] = []
     nbytes = 0
     scanned, step = 0, max(_STEP_MIN, min(_STEP_MAX, page_size + 1))
-    while len(found) <= page_size and nbytes <= limits.PAGE_BYTES_GOAL:
+    while len(memories) <= page_size and nbytes <= limits.PAGE_BYTES_GOAL:
         if scanned >= limits.AS_OF_ROWS_SCANNED_MAX:
-            return found, after
+            return memories, after
         listed = rows.rows_by_time(after, step)
         scanned += len(listed)
         here = list(past.memories([row for row, _, _ in listed if row not in moved]).values())
@@ -351,12 +351,12 @@ def _page(
             here.append(apart.pop(0))
         here.sort(key=_key)
         fitting = [memory for memory in here if matches(memory, where, decay, past.time_us)]
-        found += fitting
+        memories += fitting
         nbytes += sum(map(sizes.memory_bytes, fitting))
         if last:
-            return found, None
+            return memories, None
         step = _STEP_MAX
-    return found, after
+    return memories, after
 
 
 def _key(memory: Memory) -> tuple[int, str]:
@@ -402,7 +402,7 @@ def recall(
 
         known = Known(index, info, rows, read, past.likely_among)
         hits = reading.HitMemories(index, query, diversity.enabled, read, known)
-        found = rank(
+        ranks = rank(
             index,
             view,
             index.graph,
@@ -414,10 +414,10 @@ def recall(
             hits.arrange,
             reading.partners_by(past.likely_among),
         )
-        ranked = reading.rows_of(found, view)
+        ranked = reading.rows_of(ranks, view)
         shown = hits.of(ranked)
         also = reading.folded(view, ranked.values(), read)
         answer = reading.recalled(
-            info, rows.last_revision(), found, ranked, shown, also, known, degraded, past.time_us
+            info, rows.last_revision(), ranks, ranked, shown, also, known, degraded, past.time_us
         )
         return replace(answer, as_of_revision=past.revision)

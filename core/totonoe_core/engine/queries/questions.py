@@ -67,10 +67,10 @@ def _pending(
 ) -> tuple[tuple[Memory, ...], int]:
     """Return the oldest memories that wait for a review, and how many do."""
     if query.memory_id:
-        found = state.find(rows, query.memory_id, query.agent_id)
-        if found is None or found.status is not Status.PENDING:
+        memory = state.find(rows, query.memory_id, query.agent_id)
+        if memory is None or memory.status is not Status.PENDING:
             return (), 0
-        return tuple(state.shown(rows, [found], query.agent_id)), 1
+        return tuple(state.shown(rows, [memory], query.agent_id)), 1
     view = state.index.view()
     mask = masks.matching(
         state.index, view, _WAITING, query.agent_id, state.published.decay, now_us
@@ -108,7 +108,7 @@ def _question(
 ) -> Question:
     if pair.type is not LinkType.LIKELY_SAME:
         a, b = (high, low) if pair.type is LinkType.MAY_REPLACE else (low, high)
-        found = judgement_of(info, b, a, weights)
-        return Question(a, b, found.same_probability, "", found, QuestionKind.REPLACES)
+        judgement = judgement_of(info, b, a, weights)
+        return Question(a, b, judgement.same_probability, "", judgement, QuestionKind.REPLACES)
     a, b = sorted((low, high), key=lambda memory: (memory.created_us, memory.id))
     return Question(a, b, pair.confidence, pair.version, judgement_of(info, b, a, weights))

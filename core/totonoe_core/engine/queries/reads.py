@@ -145,11 +145,11 @@ class Reads:
             len(query.ids),
         )
 
-    def _touched(self, query: GetQuery | ListQuery, found: GotOrPage) -> GotOrPage:
+    def _touched(self, query: GetQuery | ListQuery, page: GotOrPage) -> GotOrPage:
         """Count the access of an answer, if the query says so, for memories that are there."""
         if query.touch:
-            self._touch([memory.row for memory in found.memories if memory.status not in GONE])
-        return found
+            self._touch([memory.row for memory in page.memories if memory.status not in GONE])
+        return page
 
     def _list(self, query: ListQuery) -> Future[Page]:
         validate.where(query.where)

@@ -64,14 +64,14 @@ def changes(state: CollectionState, rows: Rows, query: ChangesQuery) -> Changes:
     last = min(newest, after_revision + limits.CHANGES_PER_READ_MAX)
     # One snapshot: between two statements a purge may remove rows of the first one.
     with rows.snapshot():
-        found = list(_operations(state, rows, after_revision, last))
-        undone_by = rows.history.undone_by([operation.row.revision for operation in found])
+        operations = list(_operations(state, rows, after_revision, last))
+        undone_by = rows.history.undone_by([operation.row.revision for operation in operations])
         reader = _Reader(state, rows, query.agent_id, query.where)
         told = [
             reader.change(operation, undone_by.get(operation.row.revision, 0))
-            for operation in found
+            for operation in operations
         ]
-    revision = found[-1].row.revision if found else last
+    revision = operations[-1].row.revision if operations else last
     return Changes(revision, tuple(change for change in told if change is not None))
 
 

@@ -44,7 +44,7 @@ def explain(
     diversity = query.diversity or info.diversity
     known = known_of(state, index, rows, query.agent_id, now_us)
     hits = HitMemories(index, query, diversity.enabled, read, known)
-    found = why_not.standing(
+    standing = why_not.standing(
         index,
         view,
         graph,
@@ -57,13 +57,13 @@ def explain(
         hits.arrange,
         partners_by(rows.questions.among),
     )
-    near = rows.memories([found.near_row]).get(found.near_row)
+    near = rows.memories([standing.near_row]).get(standing.near_row)
     return WhyNot(
         revision=info.revision,
         memory_id=memory.id,
-        outcome=found.outcome,
+        outcome=standing.outcome,
         k=query.k,
-        standing=replace(found, near_row=-1),
+        standing=replace(standing, near_row=-1),
         unmet=why_not.conditions(not_recalled(memory, query.filter, info.decay, now_us)),
         status=memory.status,
         superseded_by=memory.superseded_by,

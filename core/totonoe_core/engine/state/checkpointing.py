@@ -202,18 +202,18 @@ def _put_graph(index: CollectionIndex, cut: Cut, writing: Writing) -> Header | N
     """Write the graph, if there is one, with the slots of its labels in the dump."""
     if not index.graph.count:
         return None
-    found: list[hnsw.SavedGraph] = []
+    graphs: list[hnsw.SavedGraph] = []
 
     def save(path: Path) -> int | None:
         saved = index.graph.save(path)
         if saved is None:
             return None
-        found.append(saved)
+        graphs.append(saved)
         return saved.bytes
 
     if not writing.save(loading.GRAPH, save):
         return None
-    new_slots, saved = cut.new_slots(), found[0]
+    new_slots, saved = cut.new_slots(), graphs[0]
     known = (saved.slots >= 0) & (saved.slots < len(new_slots))
     slots = np.where(known, new_slots[np.where(known, saved.slots, 0)], -1).astype(np.int64)
     writing.put(loading.GRAPH_SLOTS, [slots])

@@ -87,13 +87,13 @@ def weighed_by(
     said = None if judgement.hard else opinion
 
     def reread(here: str, there: str) -> float | None:
-        found = comparing(here, there, budget)
-        if found.judgement.over_budget and not judgement.over_budget:
+        comparison = comparing(here, there, budget)
+        if comparison.judgement.over_budget and not judgement.over_budget:
             return None
         # Texts that became equal are the same, whatever a judge said of them.
-        if said is None or found.pair_features is None:
-            return found.judgement.same_probability
-        return probability_with(found, said)
+        if said is None or comparison.pair_features is None:
+            return comparison.judgement.same_probability
+        return probability_with(comparison, said)
 
     unjudged = None
     if said is not None:

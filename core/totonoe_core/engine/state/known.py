@@ -108,20 +108,20 @@ class Known:
 
     def newer_than(self, row: int) -> tuple[int, ...]:
         """Return the rows that may be newer statements of what a related memory says."""
-        found, own = self._relations[row], self._memories[row]
+        relations, own = self._relations[row], self._memories[row]
         later = (
-            other for other in found.contradicted_by if _age(self._memories[other]) > _age(own)
+            other for other in relations.contradicted_by if _age(self._memories[other]) > _age(own)
         )
-        return (*found.updated_by, *found.outdated_by, *later)
+        return (*relations.updated_by, *relations.outdated_by, *later)
 
     def others(
         self, row: int, now_us: int
     ) -> tuple[tuple[OtherMemory, ...], tuple[OtherMemory, ...], tuple[OtherMemory, ...]]:
         """Return what updates a memory, contradicts it and outdates it, as an answer shows it."""
-        found = self._relations[row]
+        relations = self._relations[row]
         updated, contradicted, outdated = (
             tuple(self._shown(other, now_us) for other in held[: limits.KNOWN_PER_HIT_MAX])
-            for held in (found.updated_by, found.contradicted_by, found.outdated_by)
+            for held in (relations.updated_by, relations.contradicted_by, relations.outdated_by)
         )
         return updated, contradicted, outdated
 

@@ -333,21 +333,21 @@ class Ledger:
 
     def find(self, memory_id: str, agent_id: str) -> Memory | None:
         """Return the memory of an id or `ext:` external id, if the agent may see it."""
-        found = self.state.find(self.rows, memory_id, agent_id)
-        return None if found is None else self.state.current(found)
+        memory = self.state.find(self.rows, memory_id, agent_id)
+        return None if memory is None else self.state.current(memory)
 
     def visible(self, memory_id: str, agent_id: str) -> Memory:
         """Return the memory as `find` does; raise `NotFound` if there is none."""
-        found = self.find(memory_id, agent_id)
-        if found is None:
+        memory = self.find(memory_id, agent_id)
+        if memory is None:
             raise NotFound("MEMORY_NOT_FOUND", kind="memory", name=memory_id)
-        return found
+        return memory
 
     def live(self, memory_id: str, agent_id: str) -> Memory:
         """Return a memory that is ACTIVE. Raises `NotFound`, `Precondition` (NOT_ACTIVE)."""
-        found = self.visible(memory_id, agent_id)
-        self.check_live(found, agent_id)
-        return found
+        memory = self.visible(memory_id, agent_id)
+        self.check_live(memory, agent_id)
+        return memory
 
     def check_live(self, memory: Memory, agent_id: str) -> None:
         """Raise `Precondition` (NOT_ACTIVE) unless a memory is ACTIVE.

@@ -125,15 +125,15 @@ class PastIndexes:
         Raises `Unavailable` while one is being made for another caller, or the collection closed.
         """
         model = model_number, dimension
-        found = self._renewed(rows, revision, model)
-        if found is not None:
-            return found
+        index = self._renewed(rows, revision, model)
+        if index is not None:
+            return index
         if not self._making.acquire(blocking=False):
             raise _unavailable("OVERLOADED", "another index of the past is being made")
         try:
             # The other call may have built this one.
-            found = self._renewed(rows, revision, model)
-            return self._made(rows, revision, model) if found is None else found
+            index = self._renewed(rows, revision, model)
+            return self._made(rows, revision, model) if index is None else index
         finally:
             self._making.release()
 

@@ -88,7 +88,7 @@ def recall(state: CollectionState, rows: Rows, asked: Asked, now_us: int) -> Rec
     hits = HitMemories(
         index, query, diversity.enabled, read, known_of(state, index, rows, query.agent_id, now_us)
     )
-    found = rank(
+    ranks = rank(
         index,
         view,
         index.graph,
@@ -100,10 +100,10 @@ def recall(state: CollectionState, rows: Rows, asked: Asked, now_us: int) -> Rec
         hits.arrange,
         partners_by(rows.questions.among),
     )
-    ranked = rows_of(found, view)
+    ranked = rows_of(ranks, view)
     shown = hits.of(ranked)
     also = folded(view, ranked.values(), read)
-    return recalled(info, revision, found, ranked, shown, also, hits.known, degraded, now_us)
+    return recalled(info, revision, ranks, ranked, shown, also, hits.known, degraded, now_us)
 
 
 def known_of(
@@ -184,10 +184,10 @@ class HitMemories:
         """Return memories of rows that `arrange` met, in the given order."""
         return [self._shown[row] for row in rows if row in self._shown]
 
-    def arrange(self, view: View, found: Candidates, hits: Hits) -> Hits:
+    def arrange(self, view: View, candidates: Candidates, hits: Hits) -> Hits:
         """Return hits with each one after what replaces it, as far as the caller wants that."""
         if not self._newer:
-            self._look_at(view.take("row", found.slots[[place for place, _ in hits]]).tolist())
+            self._look_at(view.take("row", candidates.slots[[place for place, _ in hits]]).tolist())
             return hits
 
         def newer_than(slots: NDArray[np.int64]) -> dict[int, list[int]]:
@@ -203,7 +203,9 @@ class HitMemories:
             new, old = view.take("row", np.array([newer, older], np.int64)).tolist()
             return self.known.replaces(new, old, self._query.text)
 
-        return newer_first(found.slots, found.relevance, hits, self._query.k, newer_than, replaces)
+        return newer_first(
+            candidates.slots, candidates.relevance, hits, self._query.k, newer_than, replaces
+        )
 
     def _look_at(self, rows: list[int]) -> None:
         memories = self._read(rows)
@@ -217,11 +219,11 @@ class HitMemories:
         return slot if slot < view.count else self._index.slot_in_view(row, view)
 
 
-def rows_of(found: Ranks, view: View) -> dict[int, Ranked]:
+def rows_of(ranks: Ranks, view: View) -> dict[int, Ranked]:
     """Return the hits by row number, in their order."""
-    slots = np.array([hit.slot for hit in found.hits], np.int64)
+    slots = np.array([hit.slot for hit in ranks.hits], np.int64)
     ranked: dict[int, Ranked] = {}
-    for row, hit in zip(view.take("row", slots).tolist(), found.hits, strict=True):
+    for row, hit in zip(view.take("row", slots).tolist(), ranks.hits, strict=True):
         ranked.setdefault(row, hit)
     return ranked
 
@@ -229,7 +231,7 @@ def rows_of(found: Ranks, view: View) -> dict[int, Ranked]:
 def recalled(
     info: CollectionInfo,
     revision: int,
-    found: Ranks,
+    ranks: Ranks,
     ranked: Mapping[int, Ranked],
     shown: Sequence[Memory],
     also: Also,
@@ -273,10 +275,10 @@ def recalled(
     return Recalled(
         revision=revision,
         hits=hits,
-        arms=found.arms,
+        arms=ranks.arms,
         degraded_because=degraded,
-        vector_search=found.vector_search,
-        filtered_count=found.filtered_count,
+        vector_search=ranks.vector_search,
+        filtered_count=ranks.filtered_count,
     )
 
 
@@ -288,22 +290,22 @@ def _still_shown(memory: Memory, where: Filter, agent_id: str) -> bool:
 
 
 def _while_chosen(
-    rows: Rows, found: dict[int, Memory], where: Filter, agent_id: str, revision: int
+    rows: Rows, memories: dict[int, Memory], where: Filter, agent_id: str, revision: int
 ) -> dict[int, Memory]:
     """Return rows by number; those superseded after the revision as they were at it.
 
     Their successors may be on disk and not visible yet: a caller must see one of both.
     """
     if Status.SUPERSEDED in where.statuses:
-        return found
+        return memories
     late = [
         memory.row
-        for memory in found.values()
+        for memory in memories.values()
         if memory.status is Status.SUPERSEDED
         and memory.revision > revision
         and may_see(memory, agent_id)
     ]
-    return found | rows.history.memories_after(revision, late) if late else found
+    return memories | rows.history.memories_after(revision, late) if late else memories
 
 
 def _since(memory: Memory) -> int:
@@ -434,10 +436,10 @@ def _shown(
     now_us: int,
 ) -> list[Memory]:
     """Return memories of rows chosen by a filter at a revision, without those hidden meanwhile."""
-    found = rows.memories(wanted)
-    state.check_there(found, wanted)
-    found = _while_chosen(rows, found, where, agent_id, revision)
-    seen = {row: state.as_seen(memory, now_us) for row, memory in found.items()}
+    memories = rows.memories(wanted)
+    state.check_there(memories, wanted)
+    memories = _while_chosen(rows, memories, where, agent_id, revision)
+    seen = {row: state.as_seen(memory, now_us) for row, memory in memories.items()}
     kept = [seen[row] for row in wanted if row in seen and _still_shown(seen[row], where, agent_id)]
     return state.shown(rows, kept, agent_id)
 

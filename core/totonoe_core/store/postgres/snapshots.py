@@ -262,8 +262,8 @@ class _Prepared:
         return _Unlisted(self._session, self._place)
 
     def info(self) -> CollectionInfo:
-        found = Rows(self._session)
-        return replace(read_settings(found, self.uid), revision=found.last_revision())
+        rows = Rows(self._session)
+        return replace(read_settings(rows, self.uid), revision=rows.last_revision())
 
     def hold(self, uids: Iterable[str]) -> dict[str, int]:
         self._session.execute("SELECT revision FROM catalogue FOR UPDATE")
@@ -341,8 +341,8 @@ def _digest(session: Session, tell: Tell = lambda *_: None) -> Digest:
     return read_all(reading, done=lambda count: tell("checking", count / total))
 
 
-def _check(snapshot: Snapshot, found: Digest) -> None:
-    if found.sha256 != snapshot.sha256:
+def _check(snapshot: Snapshot, digest: Digest) -> None:
+    if digest.sha256 != snapshot.sha256:
         raise Corruption(
             "CORRUPT_ROW",
             f"snapshot {snapshot.id} is not what was sealed: the digest of its rows differs",
@@ -350,11 +350,11 @@ def _check(snapshot: Snapshot, found: Digest) -> None:
         )
 
 
-def _sealed(session: Session, draft: Snapshot, found: Digest) -> Snapshot:
+def _sealed(session: Session, draft: Snapshot, digest: Digest) -> Snapshot:
     """Return a draft with all figures of the rows of the session's uid."""
     info = read_settings(Rows(session), draft.collection)
     said = described(session, draft, info, migrate.newest())
-    return replace(said, file_bytes=found.byte_count, sha256=found.sha256)
+    return replace(said, file_bytes=digest.byte_count, sha256=digest.sha256)
 
 
 def _found(session: Session, where: str, *values: object) -> list[Snapshot]:
@@ -367,8 +367,8 @@ def _snapshot(row: rows.Row) -> Snapshot:
 
 
 def _one(session: Session, snapshot_id: str) -> Snapshot:
-    for found in _found(session, "id = ?", snapshot_id):
-        return found
+    for snapshot in _found(session, "id = ?", snapshot_id):
+        return snapshot
     raise NotFound("SNAPSHOT_NOT_FOUND", kind="snapshot", name=snapshot_id)
 
 

@@ -80,12 +80,12 @@ def accept_catalogue_loss(data_dir: Path, revisions: str, clock: Clock) -> int:
         catalog.close()
 
 
-def _confirmed(found: Loss | None, revisions: str) -> Loss:
-    if found is None or revisions != found.revisions:
+def _confirmed(loss: Loss | None, revisions: str) -> Loss:
+    if loss is None or revisions != loss.revisions:
         raise InvalidArgument(
             "OUT_OF_RANGE",
             field="revisions",
             got=repr(revisions),
-            allowed="nothing, no acknowledged commit is lost" if found is None else found.revisions,
+            allowed="nothing, no acknowledged commit is lost" if loss is None else loss.revisions,
         )
-    return found
+    return loss

@@ -183,8 +183,8 @@ def damage(connection: apsw.Connection, go_on: Callable[[], bool] | None = None)
     if go_on is not None:
         connection.set_progress_handler(lambda: not go_on(), _PROGRESS_STEPS)
     try:
-        found = connection.execute(f"PRAGMA integrity_check({limits.VERIFY_DAMAGE_MAX})")
-        lines = [str(line) for (line,) in found]
+        cursor = connection.execute(f"PRAGMA integrity_check({limits.VERIFY_DAMAGE_MAX})")
+        lines = [str(line) for (line,) in cursor]
     except apsw.CorruptError as error:
         lines = [str(error)]
     finally:

@@ -66,8 +66,8 @@ class SqliteSide:
             file.commits.check()
         finally:
             file.close()
-        with _opened(place) as found:
-            yield found
+        with _opened(place) as reading:
+            yield reading
 
     def write(
         self,

@@ -119,7 +119,7 @@ def _walks_of(model: apsw.Connection, table: str, row_key: tuple[str, ...]) -> l
         for index in indexes
     )
     select = f"SELECT {checks.typed(row_key)}, {missing} FROM {table} o {itself}"
-    found = [_Walk(table, columns, row_key, row_key, select, "true")]
+    walks = [_Walk(table, columns, row_key, row_key, select, "true")]
     for index in indexes:
         lost = (
             f"NOT EXISTS (SELECT 1 FROM {table} o {itself} "
@@ -128,8 +128,8 @@ def _walks_of(model: apsw.Connection, table: str, row_key: tuple[str, ...]) -> l
         select = (
             f"SELECT {checks.typed(index.columns)}, {lost} FROM {table} i INDEXED BY {index.name}"
         )
-        found.append(_Walk(table, columns, index.columns, row_key, select, index.where))
-    return found
+        walks.append(_Walk(table, columns, index.columns, row_key, select, index.where))
+    return walks
 
 
 def _every_walk() -> tuple[_Walk, ...]:

@@ -57,13 +57,13 @@ class _Listed:
 def inspect(data_dir: Path) -> list[Inspected]:
     """Inspect the catalogue and the file of each collection, deleted ones too."""
     catalog, root = data_dir / "catalog.db", data_dir / "collections"
-    found = [_inspected(data_dir, catalog, CATALOG, checks.CATALOG_KEYS, None, False)]
+    tables = [_inspected(data_dir, catalog, CATALOG, checks.CATALOG_KEYS, None, False)]
     listed = _listed(catalog)
     there = {path.name for path in root.glob("*")}
     directories = {name for name in there if (root / name).is_dir()}
     if listed is not None:
         left = {name for name in directories if _left_by_crash(name, there, listed)}
-        found += [
+        tables += [
             Inspected(f"collections/{name}", "", False, 0, 0, (), left_by_crash=True)
             for name in sorted(left)
         ]
@@ -77,8 +77,10 @@ def inspect(data_dir: Path) -> list[Inspected]:
         if uid not in names and not path.exists():
             continue  # a crash while it was made: it never held anything
         where = Place(path, uid, name)
-        found.append(_inspected(data_dir, path, COLLECTION, checks.COLLECTION_KEYS, where, deleted))
-    return found
+        tables.append(
+            _inspected(data_dir, path, COLLECTION, checks.COLLECTION_KEYS, where, deleted)
+        )
+    return tables
 
 
 def listed_names(catalog: Path) -> dict[str, tuple[str, bool]]:
@@ -101,11 +103,11 @@ def _listed(catalog: Path) -> _Listed | None:
     except (TotonoeError, apsw.Error):
         return None
     try:
-        found = connection.execute("SELECT uid, name, deleted_us FROM collection")
+        cursor = connection.execute("SELECT uid, name, deleted_us FROM collection")
         # A damaged row may hold anything; another finding names it.
         names = {
             uid: (str(name), gone is not None)
-            for uid, name, gone in found
+            for uid, name, gone in cursor
             if isinstance(uid, str) and COLLECTION_UID.match(uid)
         }
         purges = connection.execute("SELECT uid FROM operation WHERE kind = ?", (PURGE,))

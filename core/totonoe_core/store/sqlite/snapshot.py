@@ -166,8 +166,8 @@ def seal(path: Path, draft: Snapshot) -> Snapshot:
                 # A collection restored from it counts its own commits.
                 own = (_CLEANING, SEAL, BATCH)
                 connection.execute("DELETE FROM setting WHERE key IN (?, ?, ?)", own)
-                found = _described(connection, draft)
-                value = plain.dumps(SnapshotSeal(found, _tables(connection)))
+                snapshot = _described(connection, draft)
+                value = plain.dumps(SnapshotSeal(snapshot, _tables(connection)))
                 connection.execute(
                     "INSERT INTO setting (key, value, crc) VALUES (?,?,?)", rows.seal((SEAL, value))
                 )
@@ -182,7 +182,7 @@ def seal(path: Path, draft: Snapshot) -> Snapshot:
                 pass
         finally:
             scrub.close()
-        return replace(found, file_bytes=path.stat().st_size, sha256=sha256_of(path))
+        return replace(snapshot, file_bytes=path.stat().st_size, sha256=sha256_of(path))
 
 
 def _described(connection: apsw.Connection, draft: Snapshot) -> Snapshot:
@@ -252,9 +252,9 @@ def _sealed(
         faults.append("its seal does not match its checksum")
         return None
     said = plain.loads(SnapshotSeal, row[1])
-    named, found = ({digest.table: digest for digest in part} for part in (said.tables, tables))
-    for table in sorted(named.keys() | found.keys()):
-        one, other = named.get(table), found.get(table)
+    named, digests = ({digest.table: digest for digest in part} for part in (said.tables, tables))
+    for table in sorted(named.keys() | digests.keys()):
+        one, other = named.get(table), digests.get(table)
         if one is None or other is None:
             faults.append(f"table {table}: {'unknown to the seal' if one is None else 'missing'}")
         elif one.row_count != other.row_count:
@@ -308,13 +308,13 @@ def _digest(
     sealed = "crc" in columns
     # The checksum alone if each row has one, so that a seal costs no more than reading the file.
     wanted = "crc" if sealed and faults is None else ", ".join(columns)
-    found = connection.execute(
+    cursor = connection.execute(
         f"SELECT {wanted} FROM {quoted} "
         + (f"WHERE key <> '{SEAL}' " if table == "setting" else "")
         + (f"ORDER BY {order}" if order else "ORDER BY rowid")
     )
     digest, count = hashlib.blake2b(digest_size=16), 0
-    while part := list(islice(found, 4096)):
+    while part := list(islice(cursor, 4096)):
         if wanted == "crc":
             crcs = [row[0] for row in part]
         elif sealed:

@@ -50,15 +50,15 @@ class SnapshotFiles:
     def of(self, uid: str) -> Iterator[Snapshot]:
         for name in _names(self._root / uid):
             if name.endswith(".json"):
-                found = self._manifest(self._root / uid / name)
-                if found is not None and self.path(found).exists():
-                    yield found
+                snapshot = self._manifest(self._root / uid / name)
+                if snapshot is not None and self.path(snapshot).exists():
+                    yield snapshot
 
     def find(self, snapshot_id: str) -> Snapshot | None:
         for uid in _names(self._root):
-            found = self._manifest(self._root / uid / f"{snapshot_id}.json")
-            if found is not None and self.path(found).exists():
-                return found
+            snapshot = self._manifest(self._root / uid / f"{snapshot_id}.json")
+            if snapshot is not None and self.path(snapshot).exists():
+                return snapshot
         return None
 
     def path(self, snapshot: Snapshot) -> Path:
@@ -141,15 +141,15 @@ class SnapshotFiles:
                     if not any(directory.glob(f"{path.stem}*{_FILE}")):
                         _remove(path)
                 elif name.endswith(_FILE):
-                    found = self._manifest(directory / (name.partition(".")[0] + ".json"))
-                    if found is None:
+                    snapshot = self._manifest(directory / (name.partition(".")[0] + ".json"))
+                    if snapshot is None:
                         lost.append(path)
-                    elif _file_name(found) != name:
+                    elif _file_name(snapshot) != name:
                         with contextlib.suppress(OSError):
                             path.unlink()
                 elif name.endswith(".json"):
-                    found = self._manifest(path)
-                    if found is not None and not self.path(found).exists():
+                    snapshot = self._manifest(path)
+                    if snapshot is not None and not self.path(snapshot).exists():
                         with contextlib.suppress(OSError):
                             path.unlink()
         return lost
@@ -162,12 +162,12 @@ class SnapshotFiles:
             known = self._read.get(path)
             if known is not None and known[0] == stamp:
                 return known[1]
-            found = parsed(path)
+            snapshot = parsed(path)
         except OSError:
             self._read.pop(path, None)
             return None
-        self._read[path] = (stamp, found)
-        return found
+        self._read[path] = (stamp, snapshot)
+        return snapshot
 
 
 def parsed(path: Path) -> Snapshot | None:
@@ -176,9 +176,9 @@ def parsed(path: Path) -> Snapshot | None:
         data = json.loads(path.read_bytes())
         if data["manifest"] != _MANIFEST:
             return None
-        found = plain.loads(Snapshot, json.dumps(data["snapshot"]))
-        placed = found.collection_uid == path.parent.name and found.id == path.stem
-        return found if placed and is_sound(found) else None
+        snapshot = plain.loads(Snapshot, json.dumps(data["snapshot"]))
+        placed = snapshot.collection_uid == path.parent.name and snapshot.id == path.stem
+        return snapshot if placed and is_sound(snapshot) else None
     except (ValueError, KeyError, TypeError, AttributeError):
         return None
 

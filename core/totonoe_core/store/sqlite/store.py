@@ -55,8 +55,8 @@ class SqliteStore:
 
     def catalogue(self) -> seam.Catalog:
         """See `Store.catalogue`."""
-        found = self._copies.opened = Catalog(self._data_dir)
-        return found
+        catalog = self._copies.opened = Catalog(self._data_dir)
+        return catalog
 
     def make(self, place: Place, settings: Mapping[str, str]) -> None:
         """See `Store.make`."""
@@ -170,9 +170,9 @@ class SqliteCopies:
         """See `FileCopies.purged_ids`."""
         return snapshot.purged_ids(place)
 
-    def is_sound(self, found: Snapshot) -> bool:
+    def is_sound(self, snapshot: Snapshot) -> bool:
         """See `FileCopies.is_sound`."""
-        return is_sound_snapshot(found)
+        return is_sound_snapshot(snapshot)
 
     def disk(self, what: str) -> AbstractContextManager[None]:
         """See `FileCopies.disk`."""
@@ -183,9 +183,9 @@ class SqliteCopies:
         with snapshot.disk("the checkpoint"):
             carried.copy(carried.beside(source), SnapshotFiles.unlisted_checkpoint(temporary))
 
-    def place_checkpoint(self, found: Snapshot, path: Path, uid: str) -> None:
+    def place_checkpoint(self, snapshot: Snapshot, path: Path, uid: str) -> None:
         """See `FileCopies.place_checkpoint`."""
-        carried.place(self._snapshots.checkpoint(found), path, uid)
+        carried.place(self._snapshots.checkpoint(snapshot), path, uid)
 
     def begin_catalogue(self) -> str:
         """See `FileCopies.begin_catalogue`."""

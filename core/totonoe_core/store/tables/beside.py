@@ -30,14 +30,14 @@ class BesideReads:
         return [number for (number,) in found]
 
     def embeddings(self, wanted: Sequence[int]) -> dict[int, rows.Embedding]:
-        found: dict[int, rows.Embedding] = {}
+        embeddings: dict[int, rows.Embedding] = {}
         for part in sql.parts(wanted):
             for row in self._session.execute(
                 f"SELECT {rows.EMBEDDING_COLUMNS} FROM embedding WHERE uid = $1 AND row = ANY(?)",
                 (part,),
             ):
-                found[row[0]] = rows.embedding(row)
-        return found
+                embeddings[row[0]] = rows.embedding(row)
+        return embeddings
 
     def embeddings_from(self, row: int, limit: int) -> list[rows.Embedding]:
         found = self._session.execute(

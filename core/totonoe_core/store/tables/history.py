@@ -102,16 +102,16 @@ class History:
         revision = self.newest()
         for at in range(revision, max(revision - _DAMAGED_MAX, 0), -1):
             try:
-                found = self.operation(at)
+                row = self.operation(at)
             except (Corruption, UnicodeDecodeError):
                 self._aside.note("operation", rows.bad_key((at,)))
                 continue
-            if found is None:
+            if row is None:
                 break
             # A damaged row may have a damaged number.
             if at < revision and self._count() != revision:
                 break
-            return found.time_us
+            return row.time_us
         if revision:
             raise _missing_revision(revision)
         return 0
@@ -131,10 +131,10 @@ class History:
         while low < high:
             middle = (low + high + 1) // 2
             there = self._at_or_before(middle)
-            found = self.operation(there) if there else None
-            if there and found is None:
+            row = self.operation(there) if there else None
+            if there and row is None:
                 raise _missing_revision(there)
-            earlier = found is None or found.time_us <= time_us
+            earlier = row is None or row.time_us <= time_us
             low, high = (middle, high) if earlier else (low, there - 1)
         return self._at_or_before(low)
 
@@ -168,7 +168,7 @@ class History:
         return [rows.memory_of_image(before, vector) for _, before, vector, _ in found]
 
     def memories_after(self, revision: int, wanted: Iterable[int]) -> dict[int, Memory]:
-        found: dict[int, Memory] = {}
+        memories: dict[int, Memory] = {}
         # Even the columns of a row that is set aside may be unreadable.
         for part in sql.parts([row for row in wanted if row not in self._aside]):
             for row in self._session.execute(
@@ -187,8 +187,8 @@ class History:
                         continue
                     memory = rows.memory_of_image(first[1], first[2])
                 if memory.revision <= revision:
-                    found[memory.row] = memory
-        return found
+                    memories[memory.row] = memory
+        return memories
 
     def rows_changed_after(self, revision: int) -> list[int]:
         return [
@@ -243,7 +243,7 @@ class History:
 
     def link_versions(self, source: int) -> list[LinkVersion]:
         # '?' follows '>': all keys that begin with the row and '>'.
-        found = [
+        links = [
             _link_version(key, before, until)
             for key, before, _, until in self._images(
                 "entity = 'link' AND key > ? AND key < ?", f"{source}>", f"{source}?"
@@ -254,9 +254,9 @@ class History:
             (source,),
         ):
             link = rows.link(row, "")
-            found.append(LinkVersion(source, row[1], link, row[5], None))
-        found.sort(key=lambda link: (link.since, link.target, link.link.type))
-        return found
+            links.append(LinkVersion(source, row[1], link, row[5], None))
+        links.sort(key=lambda link: (link.since, link.target, link.link.type))
+        return links
 
     def link_after(self, revision: int, source: int, target: int, type_: LinkType) -> Link | None:
         now = self.link_now(source, target, type_)

@@ -37,13 +37,13 @@ class Writes:
 
     _put_operation = sql.insert("operation", sql.OPERATION_COLUMNS)
 
-    def __init__(self, session: Session, path: Path, found: Rows, purge: PurgedRows) -> None:
+    def __init__(self, session: Session, path: Path, rows: Rows, purge: PurgedRows) -> None:
         self._session = session
         self.path = path
         self.checkpoints = Checkpoints(path.parent / "checkpoint")
-        self.aside = found.aside
-        self.rows = found
-        self.recalls = Recalls(session, found.aside)
+        self.aside = rows.aside
+        self.rows = rows
+        self.recalls = Recalls(session, rows.aside)
         self.purge = purge
         self.beside = BesideRows(session)
         self._superseded: bool | None = None

@@ -47,26 +47,26 @@ def read_pairs(path: Path, limit: int | None = None) -> list[LabelledPair]:
         The file cannot be read, is too large, has too many pairs or none; or a line is wrong, which
         is named. No text of it is quoted.
     """
-    found: list[LabelledPair] = []
+    pairs: list[LabelledPair] = []
     for number, line in enumerate(_content(path).splitlines(), 1):
-        if len(found) == limit:
+        if len(pairs) == limit:
             break
         if not line.strip():
             continue
-        if len(found) == limits.JUDGE_TRY_PAIRS_MAX:
+        if len(pairs) == limits.JUDGE_TRY_PAIRS_MAX:
             raise FileError(
                 f"{path}:{number}: more than {limits.JUDGE_TRY_PAIRS_MAX} pairs; name fewer "
                 "with --limit"
             )
         try:
-            found += _pairs(number, line)
+            pairs += _pairs(number, line)
         except InvalidArgument as error:
             raise FileError(f"{path}:{number}: {error.message}") from None
         except ValueError as error:
             raise FileError(f"{path}:{number}: {error}") from None
-    if not found:
+    if not pairs:
         raise FileError(f"{path}: has no pair with a label")
-    return found
+    return pairs
 
 
 def _content(path: Path) -> bytes:

@@ -233,16 +233,16 @@ def _tried(
 
 def _tried_by_own(
     pair: LabelledPair,
-    found: PairOfTexts,
+    texts: PairOfTexts,
     policy: GuardPolicy,
     answer: Answer | None,
     before: Outcome,
 ) -> Tried:
     """Return what the daemon's own judge changes: it reads after all layers."""
-    compared = found.compared
-    words = found.jaccard(Tokenizer.SCRIPT_AWARE)
+    compared = texts.compared
+    words = texts.jaccard(Tokenizer.SCRIPT_AWARE)
     read = compared, compared.judgement, pair.b, pair.a
-    nominated = found.cosine >= NOMINATED_FROM or words > NOMINATED_WORDS_ABOVE
+    nominated = texts.cosine >= NOMINATED_FROM or words > NOMINATED_WORDS_ABOVE
     put_to_judge = (
         cascade.may_keep(*read) if before.refused else nominated and cascade.is_open(*read)
     )
@@ -256,9 +256,9 @@ def _tried_by_own(
     return Tried(pair, compared.judgement.same_probability, before, after, put_to_judge, answer)
 
 
-def _outcome(found: PairOfTexts, policy: GuardPolicy) -> Outcome:
-    refused = found.refused_by(policy) is not Method.NONE
-    return Outcome(refused, not refused and policy.is_likely(found.compared.judgement))
+def _outcome(texts: PairOfTexts, policy: GuardPolicy) -> Outcome:
+    refused = texts.refused_by(policy) is not Method.NONE
+    return Outcome(refused, not refused and policy.is_likely(texts.compared.judgement))
 
 
 def figures(tried: Sequence[Tried], settings: JudgeSettings, cpu_s: float) -> dict[str, Any]:
@@ -329,8 +329,8 @@ def _of_judge(tried: Sequence[Tried], settings: JudgeSettings, cpu_s: float) -> 
 
 
 def _of_change(tried: Sequence[Tried], change: Change) -> dict[str, int]:
-    found = [pair for pair in tried if pair.change is change]
-    return {"count": len(found), "wrong_count": sum(pair.wrong for pair in found)}
+    pairs = [pair for pair in tried if pair.change is change]
+    return {"count": len(pairs), "wrong_count": sum(pair.wrong for pair in pairs)}
 
 
 def _shown(pair: Tried) -> dict[str, Any]:

@@ -67,19 +67,19 @@ def judge(
     model : ModelIdentity
         The one that made them.
     """
-    found = read_pair(pair.a, pair.b, vectors, model)
-    method = found.refused_by(policy)
-    likely = method is Method.NONE and policy.is_likely(found.compared.judgement)
+    texts = read_pair(pair.a, pair.b, vectors, model)
+    method = texts.refused_by(policy)
+    likely = method is Method.NONE and policy.is_likely(texts.compared.judgement)
     return Judged(
         pair=pair,
         method=method,
         likely=likely,
-        shown=method is Method.NONE and not likely and policy.is_shown(found.compared.judgement),
-        comparison=found.compared,
-        cosine=found.cosine,
-        jaccard=found.jaccard(policy.tokenizer),
+        shown=method is Method.NONE and not likely and policy.is_shown(texts.compared.judgement),
+        comparison=texts.compared,
+        cosine=texts.cosine,
+        jaccard=texts.jaccard(policy.tokenizer),
         beside=frozenset(
-            name for name, guard in GUARDS.items() if found.refused_by(guard) is not Method.NONE
+            name for name, guard in GUARDS.items() if texts.refused_by(guard) is not Method.NONE
         ),
     )
 

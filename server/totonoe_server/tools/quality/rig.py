@@ -110,8 +110,8 @@ class Rig:
     ) -> Iterator[Recalled]:
         """Asks in order, several at once, and answers in order."""
         ask: Callable[[str, RecallQuery], Future[Recalled]] = self.engine.read
-        for found in windowed(queries, lambda query: ask(collection, query), SEARCHES_IN_FLIGHT):
-            yield found
+        for recalled in windowed(queries, lambda query: ask(collection, query), SEARCHES_IN_FLIGHT):
+            yield recalled
             advance(1)
 
 

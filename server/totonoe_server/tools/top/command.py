@@ -105,16 +105,16 @@ def _all(urls: Sequence[str]) -> list[Sample | None]:
 
     Raises `NoMetricsError` if none answers.
     """
-    found: list[Sample | None] = []
+    samples: list[Sample | None] = []
     for url in urls:
         try:
-            found.append(fetched(url))
+            samples.append(fetched(url))
         except NoMetricsError as error:
-            found.append(None)
+            samples.append(None)
             failed = error
-    if not any(found):
+    if not any(samples):
         raise failed
-    return found
+    return samples
 
 
 def fetched(url: str) -> Sample:

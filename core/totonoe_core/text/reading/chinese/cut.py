@@ -88,8 +88,8 @@ def _settled(tokens: list[Token]) -> list[Token]:
 def _holes(text: str, plain: str) -> list[Token]:
     """Values, titles and mentions, which the segmenter must not tear."""
     holes = [
-        Token(found.start, found.end, found.key, Kind.VALUE, type=found.type)
-        for found in find_values(text, "zh")
+        Token(value.start, value.end, value.key, Kind.VALUE, type=value.type)
+        for value in find_values(text, "zh")
     ]
     holes = _whole_words(plain, holes)
     if "\\" in plain:

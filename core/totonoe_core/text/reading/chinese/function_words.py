@@ -35,9 +35,9 @@ def function_words(tokens: list[Token]) -> tuple[FunctionWord, ...]:
     tokens : list of Token
         With their parts assigned.
     """
-    found = sorted(_counted(tokens), key=lambda word: (word.start, word.key))
-    first = {word.key: word for word in reversed(found)}
-    return tuple(word for word in found if word.key not in _PAIRED or word is first[word.key])
+    words = sorted(_counted(tokens), key=lambda word: (word.start, word.key))
+    first = {word.key: word for word in reversed(words)}
+    return tuple(word for word in words if word.key not in _PAIRED or word is first[word.key])
 
 
 def _word(token: Token, key: str) -> FunctionWord:

@@ -64,16 +64,16 @@ def _key(token: Token) -> str:
         return token.value.key
     if token.tag == "Q":
         return closed.QUANTIFIERS.get(token.lemma, token.lemma)
-    found = token.word
-    if found is not None and found.base and token.tag in "ARDVN":
-        return keyed(_base_lemma(found.base)).key
+    word = token.word
+    if word is not None and word.base and token.tag in "ARDVN":
+        return keyed(_base_lemma(word.base)).key
     return keyed(token.lemma).key
 
 
 def _base_lemma(base: str) -> str:
-    found = words.word(base)
-    participle = "A" not in found.forms and ("G" in found.forms or "D" in found.forms)
-    return found.verb if participle else found.lemma
+    word = words.word(base)
+    participle = "A" not in word.forms and ("G" in word.forms or "D" in word.forms)
+    return word.verb if participle else word.lemma
 
 
 def _crowded(parse: Parse) -> set[tuple[str, int]]:
@@ -157,12 +157,12 @@ def _piece(
         place = (token.start, token.end, keys[at], token.value.type, role, head_key)
         held = modality, parse.tense[at]  # "may be 30", "was 30"
         return Piece(*place, denied % 2 == 1, *held, weight=_LIGHT if light else 1.0)
-    key, found, tag, lemma = keys[at], token.word, token.tag, token.lemma
+    key, word, tag, lemma = keys[at], token.word, token.tag, token.lemma
     facts = keyed(lemma)
-    if found is not None and found.base and key != facts.key:
-        lemma = _base_lemma(found.base)
+    if word is not None and word.base and key != facts.key:
+        lemma = _base_lemma(word.base)
         facts = keyed(lemma)
-        if denied % 2 and found.base not in closed.EITHER_OR:
+        if denied % 2 and word.base not in closed.EITHER_OR:
             modality = modality or "rather"  # "not unhappy" is not quite happy
         denied += 1
     kind = _KINDS.get(tag, PieceType.WORD)

@@ -79,9 +79,9 @@ def _words_between(text: str, at: int, end: int, tokens: list[Token], cased: boo
     for match in _TOKEN.finditer(text, at, end):
         surface = match[0]
         start, stop = match.span()
-        found = _lower_word(surface)
-        if found is not None:
-            tokens.append(Token(start, stop, surface, found.closed, None, found, found.lemma))
+        word = _lower_word(surface)
+        if word is not None:
+            tokens.append(Token(start, stop, surface, word.closed, None, word, word.lemma))
             first = False
             continue
         mark = surface[0]
@@ -225,8 +225,8 @@ def joined(tokens: list[Token]) -> list[Token]:
     for at, token in enumerate(tokens):
         if at < stop:
             continue
-        found = token.word
-        if token.form in expressions or (found is not None and found.verb in expressions):
+        word = token.word
+        if token.form in expressions or (word is not None and word.verb in expressions):
             stop = 0 if token.value is not None else _expression_at(tokens, at, out)
             if stop:
                 continue

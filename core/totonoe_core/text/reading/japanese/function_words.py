@@ -52,20 +52,20 @@ def function_words(
         Those that the phrases do not hold: aspects, も, and what no rule has read.
     """
     rows = list(phrases)
-    found = list(left)
+    words = list(left)
     habit = any(_is_habit(word) for phrase in rows for word in phrase.words)
     for phrase in rows:
         word = phrase.words[-1]
         state = habit or word.normal in STATES or word.key in STATES
         state = state or phrase.link == "rel"  # 帽子をかぶっている人 is 帽子をかぶった人
-        found += [aspect for aspect in phrase.aspects if not state or aspect.key != "ている"]
+        words += [aspect for aspect in phrase.aspects if not state or aspect.key != "ている"]
         key = _joined(phrase) if phrase.sort == PREDICATE else _case(phrase)
         if key:
             start, end = word.end, phrase.until
             if end <= start:
                 start, end = word.start, word.end
-            found.append(FunctionWord(start, end, key, _kind(key)))
-    return tuple(sorted(found, key=_start))
+            words.append(FunctionWord(start, end, key, _kind(key)))
+    return tuple(sorted(words, key=_start))
 
 
 def _is_habit(word: Word) -> bool:

@@ -39,12 +39,12 @@ def read(text: str) -> Reading:
     )
 
 
-def _asides_last(found: list[Word]) -> list[Word]:
+def _asides_last(words: list[Word]) -> list[Word]:
     """Return the words, those in brackets behind all others: what stands around is one sentence."""
     outside: list[Word] = []
     inside: list[Word] = []
     depth = 0
-    for word in found:
+    for word in words:
         if word.surface in ("）", ")"):
             depth = max(depth - 1, 0)
             continue
@@ -57,14 +57,14 @@ def _start(piece: Piece) -> int:
     return piece.start
 
 
-def _head_names(found: list[Phrase]) -> dict[int, str]:
+def _head_names(phrases: list[Phrase]) -> dict[int, str]:
     """Return what heads are called, by identity: by key, and by number if the key stands twice.
 
     赤い車が白い車を追う has two cars, and red belongs to the one that follows.
     """
     names: dict[int, str] = {}
     seen: Counter[str] = Counter()
-    for phrase in found:
+    for phrase in phrases:
         key = phrase.words[-1].key
         seen[key] += 1
         names[id(phrase)] = key if seen[key] == 1 else f"{key}:{seen[key]}"

@@ -224,7 +224,7 @@ def words(text: str) -> list[Word]:
     """Morphemes of a text in order, values and listed expressions as one word each."""
     keys, joined = _listed()
     values = find_values(text, "ja")
-    found: list[Word] = []
+    words: list[Word] = []
     at = 0  # of the next value
     for morpheme in _morphemes(text):
         start, end = morpheme.begin(), morpheme.end()
@@ -232,11 +232,11 @@ def words(text: str) -> list[Word]:
             at += 1
         if at < len(values) and values[at].start < end:
             value = values[at]
-            if not found or found[-1].value is not value:
+            if not words or words[-1].value is not value:
                 surface = text[value.start : value.end]
                 word = Word(surface, value.start, value.end, value.key)
                 word.tag, word.value = Tag.VALUE, value
-                found.append(word)
+                words.append(word)
             if end <= value.end:
                 continue
             start = value.end  # what is left of a morpheme that goes on behind the value
@@ -247,20 +247,20 @@ def words(text: str) -> list[Word]:
             word.key = keys.get(word.normal, word.normal)
             if word.tag == Tag.NAME and word.key != word.normal:
                 word.tag = Tag.NOUN  # DB and the like
-        found.append(word)
-    return _join(found, joined, keys)
+        words.append(word)
+    return _join(words, joined, keys)
 
 
 def _join(
-    found: list[Word], joined: dict[str, list[tuple[str, ...]]], keys: dict[str, str]
+    words: list[Word], joined: dict[str, list[tuple[str, ...]]], keys: dict[str, str]
 ) -> list[Word]:
     """Make one word of each listed expression of several morphemes (男 + の + 人)."""
     result: list[Word] = []
     at = 0
-    while at < len(found):
-        word = found[at]
+    while at < len(words):
+        word = words[at]
         for parts in joined.get(word.normal, ()):
-            whole = found[at : at + len(parts)]
+            whole = words[at : at + len(parts)]
             if tuple(each.normal for each in whole) == parts:
                 last, normal = whole[-1], "".join(parts)
                 word = Word("".join(each.surface for each in whole), word.start, last.end, normal)
