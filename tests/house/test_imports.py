@@ -209,7 +209,7 @@ def test_kernels_know_no_policy_and_the_pure_rooms_no_disk() -> None:
         allowed = ("totonoe_core.kernels", "totonoe_core.base.prepared")
         assert all(text.startswith(allowed) for text in inside), (name, inside)
     for room in ("guard", "search", "text", "index"):
-        for path in (ROOT / "core" / "totonoe_core" / room).glob("*.py"):
+        for path in (ROOT / "core" / "totonoe_core" / room).rglob("*.py"):
             bad = [
                 text
                 for text in imported(path)

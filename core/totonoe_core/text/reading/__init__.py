@@ -1,4 +1,4 @@
-"""What a text says, piece by piece, in any of the languages that a reader is there for.
+"""Read a text into pieces, in any of the languages that have a reader.
 
     language   which language a text is in, by script and function words
     model      Piece, Reading: what every reader gives

@@ -67,15 +67,15 @@ class Role:
     PREDICATE = "predicate"
     """The verb, or what is said of the subject ("is available")."""
     AGENT = "agent"
-    """Who does it: subject of an active clause, by-phrase of a passive one."""
+    """The doer: subject of an active clause, by-phrase of a passive one."""
     PATIENT = "patient"
-    """What it is done to: object of an active clause, subject of a passive one."""
+    """The thing acted on: object of an active clause, subject of a passive one."""
     MODIFIER = "modifier"
     """Belongs to `head`: adjective, possessor, relative clause, compound part."""
     ADVERB = "adverb"
     """How, how much or how often the predicate holds."""
     TOPIC = "topic"
-    """What it is about where agent and patient are not told apart (ja は, zh topic)."""
+    """The topic, where agent and patient look the same (ja は, zh topic)."""
     UNKNOWN = ""
 
 

@@ -1,4 +1,4 @@
-"""What stands around a statement and says nothing of its own: where the statement itself is.
+"""Find the statement inside labels, openings and the like, which state nothing themselves.
 
     Note: ...   [preference] ...   ## Decisions      labels, alone, in brackets or on their own line
     Just so you know, ...   Hi team, ...             openings

@@ -42,7 +42,7 @@ class Token:
     """In simplified script, half width, lower case."""
     kind: Kind
     value: str = ""
-    """What the kind needs: the preposition, the modality, the question word's representative."""
+    """Detail of the kind: the preposition, the modality, the question word's representative."""
     type: PieceType = PieceType.WORD
     negated: bool = False
     modality: str = ""

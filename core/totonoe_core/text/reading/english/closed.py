@@ -56,5 +56,5 @@ POINTING = listed("the this that these those")
 PLURALS = GRAMMAR.words("plurals")
 TIME_NOUNS = GRAMMAR.words("times")
 EITHER_OR = GRAMMAR.words("either or")
-"""What is so or is not, with nothing between: "not unavailable" is available."""
+"""Properties without degrees: "not unavailable" is available."""
 TITLES = GRAMMAR.words("titles")

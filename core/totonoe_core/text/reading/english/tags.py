@@ -25,7 +25,7 @@ def tagged(text: str, values: Sequence[Value]) -> list[Token]:
 
 
 _EDGE = Token(0, 0, ".", ".")
-"""What stands before the first token and behind the last."""
+"""A token that stands for the text's start and end."""
 
 
 def _tag_open(tokens: list[Token]) -> None:

@@ -39,7 +39,7 @@ class Word:
     verb: str
     """Lemma where the form is a verb's."""
     base: str
-    """What is denied if the word denies itself by a prefix or ending; else ""."""
+    """The word denied, if a prefix or ending denies it; else ""."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from totonoe_core.text.lexicon import Grammar
 
 @dataclass(frozen=True, slots=True)
 class Tongue:
-    """What the reader of European languages knows of one of them."""
+    """Words of one European language, as its reader needs them."""
 
     articles: frozenset[str]
     article_forms: dict[str, str]

@@ -89,7 +89,7 @@ EMPTY_NOUNS: Final = LISTS.words("empty nouns")
 """Nouns that only make a noun of the clause before them."""
 
 MODAL_NOUNS: Final = LISTS.keys("modal nouns")
-"""What is said of the action before them: "must", or "not must"."""
+"""Endings that change the action before them: "must", or "not must"."""
 
 PEOPLE: Final = LISTS.words("people")
 PEOPLE_END: Final = LISTS.words("people end")

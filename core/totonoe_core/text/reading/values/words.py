@@ -48,9 +48,9 @@ class Words:
 
     language: str
     numbers: dict[str, int]
-    """What is added in a number in words (up to 999)."""
+    """Number words that add up (to 999)."""
     scales: dict[str, int]
-    """What multiplies: thousand."""
+    """Number words that multiply: thousand."""
     ordinals: dict[str, int]
     parts: dict[str, Fraction]
     """Names of fractions."""
@@ -83,7 +83,7 @@ class Words:
     before_hour_alone: frozenset[str]
     """Words before an hour that need no other sign of one."""
     alone: re.Pattern[str] | None
-    """What has to stand behind an hour without another sign."""
+    """Words that must follow an hour which no other sign marks."""
     before_year: frozenset[str]
     units: dict[str, Unit]
     starts: frozenset[str]
