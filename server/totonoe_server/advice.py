@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from totonoe_core.domain.memories import Updated
+from totonoe_core.domain.memories import Checked, Remembered, Updated
 from totonoe_core.domain.records import Duplicate
 
 ASKED = "Same, different, or does it replace it?"
@@ -45,7 +45,7 @@ class Advice(NamedTuple):
     scaffold: str = ""
 
 
-def after_remember(
+def after_save(
     duplicate: Duplicate | None, connected: bool, asked: bool, dry: bool = False
 ) -> Advice:
     """Return the advice after a text was saved or refused.
@@ -67,13 +67,34 @@ def after_remember(
     return Advice(question, f"{CONNECTIONS}\n{question}".rstrip() if connected else "")
 
 
+def after_remember(result: Remembered) -> Advice:
+    """Return the advice after a Remember."""
+    report = result.guard
+    return after_save(
+        None if result.saved else report.duplicate,
+        connected=result.saved and bool(result.links or report.similar),
+        asked=report.question is not None,
+    )
+
+
+def after_check(value: Checked) -> Advice:
+    """Return the advice after a Check."""
+    report = value.guard
+    return after_save(
+        None if value.would_save else report.duplicate,
+        connected=value.would_save and bool(report.similar),
+        asked=report.question is not None,
+        dry=True,
+    )
+
+
 def after_update(result: Updated) -> Advice:
     """Return the advice after a change of a memory."""
     report = result.guard
     if report is None:
         return Advice()
     duplicate = None if result.updated else report.duplicate
-    return after_remember(duplicate, connected=False, asked=report.question is not None)
+    return after_save(duplicate, connected=False, asked=report.question is not None)
 
 
 def after_forget(count: int) -> str:

@@ -89,14 +89,14 @@ def test_advice_of_several_forgotten_memories_is_in_the_plural() -> None:
 
 
 def test_answer_that_asks_advises_to_answer() -> None:
-    both = advice.after_remember(None, connected=True, asked=True)
+    both = advice.after_save(None, connected=True, asked=True)
     assert both == (advice.ASKED, f"{advice.CONNECTIONS}\n{advice.ASKED}")
-    checked = advice.after_remember(None, connected=True, asked=True, dry=True)
+    checked = advice.after_save(None, connected=True, asked=True, dry=True)
     assert checked == (advice.WOULD_ASK, f"{advice.CONNECTIONS}\n{advice.WOULD_ASK}")
     known = Duplicate("mem_0000000000000001", "just now", "x", 1.0, Method.EXACT)
-    refused = advice.after_remember(known, connected=True, asked=True)
+    refused = advice.after_save(known, connected=True, asked=True)
     assert refused.advice == "Nothing to do: mem_0000000000000001 says it already."
-    with_links_only = advice.after_remember(None, connected=False, asked=False)
+    with_links_only = advice.after_save(None, connected=False, asked=False)
     assert with_links_only == ("", "")
 
 

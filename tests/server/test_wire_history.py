@@ -234,9 +234,7 @@ def test_remember_and_check_carry_what_they_supersede():
 
 def test_forgotten_match_is_shown_whole():
     match = records.ForgottenMatch("mem_a", "3d ago", "te…", "was wrong", "ann", 7)
-    report = records.GuardReport(None, records.Method.EXACT, 1.0, (), (), forgotten=match)
-    shown = sent(types_pb2.ForgottenMatch())
-    shown.CopyFrom(answers.guard_parts(report)["forgotten"])
+    shown = answers.forgotten_match_to_wire(match)
     assert unset(shown) == set()
     for item in fields(match):
         assert getattr(shown, item.name) == getattr(match, item.name)
@@ -244,9 +242,7 @@ def test_forgotten_match_is_shown_whole():
 
 def test_outdated_match_is_shown_whole():
     match = records.OutdatedMatch("mem_a", "3d ago", "port 1", "mem_b", "port 2")
-    report = records.GuardReport(None, records.Method.NONE, 0.9, (), (), outdated=match)
-    shown = sent(types_pb2.OutdatedMatch())
-    shown.CopyFrom(answers.guard_parts(report)["outdated"])
+    shown = answers.outdated_to_wire(match)
     assert unset(shown) == set()
     for item in fields(match):
         assert getattr(shown, item.name) == getattr(match, item.name)

@@ -65,7 +65,7 @@ class MemoryService(
         command = remember_from_wire(request)
         future = self._engine.preview(collection_name(request.collection), command)
         found = await answer_of(future)
-        return answers.checked_to_wire(found.answer, found.revision)
+        return answers.checked_to_wire(found.answer, revision=found.revision)
 
     async def RememberMany(
         self, request_iterator: AsyncIterator[pb.RememberManyRequest], _: Context

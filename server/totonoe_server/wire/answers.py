@@ -1,12 +1,13 @@
 """Answers about memories, and the query of a Recall.
 
-Remember and Recall are called most: their answers are made by hand.
+Recall is called most, and its answer is the largest: it is filled in place, by hand.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TypedDict
+import dataclasses
+from collections.abc import Callable
+from typing import Any
 
 from totonoe.v1 import memory_service_pb2, types_pb2
 from totonoe_core.base import limits
@@ -36,58 +37,15 @@ from totonoe_server import advice
 from totonoe_server.wire.mapping import HEADER, answer, encoder, outcome
 from totonoe_server.wire.memories import (
     filter_from_wire,
-    link_to_wire,
     memory_into_wire,
     memory_to_wire,
 )
 from totonoe_server.wire.policy import overlaid
 from totonoe_server.wire.scalars import (
     DIVERSITY_EFFECTS,
-    METHODS,
     RECALL_MODES,
-    VERDICTS,
     as_of_from_wire,
 )
-
-
-class GuardParts(TypedDict):
-    """The fields that every answer of the guard shares."""
-
-    duplicate: types_pb2.Duplicate | None
-    method: types_pb2.Method
-    similarity: float
-    similar: list[types_pb2.SimilarMemory]
-    layers: list[types_pb2.LayerReport]
-    verdict: types_pb2.Verdict
-    forgotten: types_pb2.ForgottenMatch | None
-    question: types_pb2.SimilarMemory | None
-    outdated: types_pb2.OutdatedMatch | None
-    maybe_replaced_ids: Sequence[str]
-    nearest: types_pb2.SimilarMemory | None
-
-
-def guard_parts(report: GuardReport) -> GuardParts:
-    """Return the findings of the guard as keyword arguments of an answer."""
-    return {
-        "duplicate": None if report.duplicate is None else duplicate_to_wire(report.duplicate),
-        "method": METHODS.to_wire(report.method),
-        "similarity": report.similarity,
-        "similar": [similar_to_wire(item) for item in report.similar],
-        "layers": [layer_to_wire(item) for item in report.layers],
-        "verdict": (
-            types_pb2.VERDICT_UNSPECIFIED
-            if report.verdict is None
-            else VERDICTS.to_wire(report.verdict)
-        ),
-        "forgotten": (
-            None if report.forgotten is None else forgotten_match_to_wire(report.forgotten)
-        ),
-        "question": None if report.question is None else similar_to_wire(report.question),
-        "outdated": None if report.outdated is None else outdated_to_wire(report.outdated),
-        "maybe_replaced_ids": report.maybe_replaced_ids,
-        "nearest": None if report.nearest is None else similar_to_wire(report.nearest),
-    }
-
 
 _judgement_to_wire = encoder(Judgement, types_pb2.Judgement)
 _other_to_wire = encoder(OtherMemory, memory_service_pb2.OtherMemory)
@@ -98,48 +56,30 @@ outdated_to_wire = encoder(OutdatedMatch, types_pb2.OutdatedMatch)
 forgotten_match_to_wire = encoder(ForgottenMatch, types_pb2.ForgottenMatch)
 
 
-def remembered_to_wire(applied: Applied) -> memory_service_pb2.RememberResponse:
-    """Answer of a Remember."""
-    (result,) = applied.results
-    assert isinstance(result, Remembered)
-    report = result.guard
-    duplicate = None if result.saved else report.duplicate
-    connected = result.saved and bool(result.links or report.similar)
-    said = advice.after_remember(duplicate, connected, report.question is not None)
-    return memory_service_pb2.RememberResponse(
-        revision=applied.revision,
-        saved=result.saved,
-        memory_id=result.memory_id,
-        links=[link_to_wire(link) for link in result.links],
-        superseded_ids=result.superseded_ids,
-        grown_id=result.grown_id,
-        pending=result.pending,
-        replayed=applied.replayed,
-        operation_id=applied.operation_id,
-        advice=said.advice,
-        scaffold=said.scaffold,
-        **guard_parts(report),
-    )
+_OF_GUARD = {field.name: f"guard.{field.name}" for field in dataclasses.fields(GuardReport)}
 
 
-def checked_to_wire(value: Checked, revision: int) -> memory_service_pb2.CheckResponse:
-    """Answer of a Check."""
-    report = value.guard
-    duplicate = None if value.would_save else report.duplicate
-    connected = value.would_save and bool(report.similar)
-    said = advice.after_remember(duplicate, connected, report.question is not None, dry=True)
-    return memory_service_pb2.CheckResponse(
-        revision=revision,
-        would_save=value.would_save,
-        grown_id=value.grown_id,
-        pending=value.pending,
-        superseded_ids=value.superseded_ids,
-        advice=said.advice,
-        scaffold=said.scaffold,
-        **guard_parts(report),
-    )
+def _advised(advise: Callable[[Any], advice.Advice]) -> dict[str, Callable[[Any], str]]:
+    """Return what fills the two texts of advice of an answer."""
+    return {
+        "advice": lambda result: advise(result).advice,
+        "scaffold": lambda result: advise(result).scaffold,
+    }
 
 
+remembered_to_wire = answer(
+    Remembered,
+    memory_service_pb2.RememberResponse,
+    names=_OF_GUARD,
+    computed=_advised(advice.after_remember),
+)
+checked_to_wire = encoder(
+    Checked,
+    memory_service_pb2.CheckResponse,
+    names=_OF_GUARD,
+    given=("revision",),
+    computed=_advised(advice.after_check),
+)
 updated_to_wire = answer(
     Updated,
     memory_service_pb2.UpdateResponse,
@@ -149,10 +89,7 @@ updated_to_wire = answer(
         "question": "guard.question",
         "nearest": "guard.nearest",
     },
-    computed={
-        "advice": lambda result: advice.after_update(result).advice,
-        "scaffold": lambda result: advice.after_update(result).scaffold,
-    },
+    computed=_advised(advice.after_update),
 )
 linked_to_wire = answer(Linked, memory_service_pb2.LinkResponse)
 unlinked_to_wire = answer(Unlinked, memory_service_pb2.UnlinkResponse)
