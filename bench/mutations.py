@@ -19,7 +19,7 @@ from bench import common, mutations_en, mutations_ja, mutations_zh
 from totonoe_core.domain.policy import PRESETS, Preset
 from totonoe_core.embedding import EmbedderSettings
 from totonoe_core.guard.probe import LANGUAGES, probe_files
-from totonoe_server.tools.quality.files import Pair, read_pairs
+from totonoe_server.tools.quality.files import BenchmarkPair, read_pairs
 from totonoe_server.tools.quality.pairs import judge_all
 from totonoe_server.tools.quality.rig import Rig, opened
 
@@ -40,7 +40,7 @@ def probe_texts(language: str) -> list[str]:
     return _texts(pair for pair in read_pairs(path) if pair.lang == language)
 
 
-def _texts(pairs: Iterable[Pair]) -> list[str]:
+def _texts(pairs: Iterable[BenchmarkPair]) -> list[str]:
     return list(dict.fromkeys(text for pair in pairs for text in (pair.a, pair.b)))
 
 
@@ -51,13 +51,13 @@ def spread(texts: Sequence[str], count: int) -> list[str]:
     return [texts[at * len(texts) // count] for at in range(count)]
 
 
-def edited(language: str, texts: Iterable[str]) -> Iterator[Pair]:
+def edited(language: str, texts: Iterable[str]) -> Iterator[BenchmarkPair]:
     """Yield each sentence with an edited one beside it, of label 0; `kind` names the edit."""
     for text in texts:
         for kind, edit in KINDS[language].items():
             changed = (other for other in dict.fromkeys(edit(text)) if other != text)
             for number, other in enumerate(islice(changed, PER_SENTENCE)):
-                yield Pair(f"{language}-{kind}-{number}", language, text, other, 0, kind)
+                yield BenchmarkPair(f"{language}-{kind}-{number}", language, text, other, 0, kind)
 
 
 def measure(

@@ -88,10 +88,10 @@ class Reader:
         compared = compare(other, one, cosine, self._weights, bundled=True)
         before = after = POLICY.settled(compared.judgement)
         if opinion is not None and cascade.is_read(compared, before, other, one):
-            after = cascade.judged_by(cascade.Open(0, compared, before), opinion, POLICY)
+            after = cascade.judged_by(cascade.OpenPair(0, compared, before), opinion, POLICY)
         replacing = after
         if opinion is not None and cascade.may_replace(compared, before, REPLACING, other, one):
-            replacing = cascade.judged_by(cascade.Open(0, compared, before), opinion, REPLACING)
+            replacing = cascade.judged_by(cascade.OpenPair(0, compared, before), opinion, REPLACING)
         return Read(before, opinion, after, replacing)
 
     def by_guard(self, pairs: list[tuple[str, str]]) -> NDArray[np.float64]:

@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 from support.consoles import HOST, ORIGIN, Answer, ConsoleRun, console
 from support.scripted import scripted
 from totonoe.cli.main import app as command_line
-from totonoe.console import guard, limits, serving
+from totonoe.console import gate, limits, serving
 from totonoe.console.app import HTMX_SHA256
 from totonoe.console.pages import health, memory, review, search, timeline
 from totonoe.console.sessions import Logins, Sessions
@@ -61,7 +61,7 @@ def inside(page: ConsoleRun) -> ConsoleRun:
 
 def is_hardened(answer: Answer) -> bool:
     """Whether an answer carries every header once."""
-    said = {(name.decode(), value.decode()) for name, value in guard.HEADERS}
+    said = {(name.decode(), value.decode()) for name, value in gate.HEADERS}
     names = [name for name, _ in answer.headers]
     return said <= set(answer.headers) and len(set(names)) == len(names)
 
@@ -355,11 +355,11 @@ def test_every_answer_is_hardened(page: ConsoleRun) -> None:
 
 
 def test_policy_lets_nothing_in_from_elsewhere() -> None:
-    assert guard.POLICY == (
+    assert gate.POLICY == (
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
         "connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
     )
-    said = {name.decode(): value.decode() for name, value in guard.HEADERS}
+    said = {name.decode(): value.decode() for name, value in gate.HEADERS}
     assert said["x-content-type-options"] == "nosniff"
     assert said["referrer-policy"] == "no-referrer"
     assert said["cache-control"] == "no-store"

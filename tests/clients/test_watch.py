@@ -18,7 +18,7 @@ from totonoe import AsyncClient, Client, LinkType, RetryPolicy, errors
 from totonoe.enums import ChangeType
 from totonoe.v1 import operations_pb2 as op
 from totonoe.v1 import types_pb2
-from totonoe.watch.course import Course
+from totonoe.watch.course import WatchCourse
 
 Call = Callable[..., Any]
 QUICK = RetryPolicy(attempts_max=3, backoff_initial_s=0.01, backoff_max_s=0.02)
@@ -175,7 +175,7 @@ def test_other_errors_end_it(call: Call) -> None:
 
 
 def test_patience_has_no_end() -> None:
-    course = Course(op.WatchRequest(), QUICK, 30.0)
+    course = WatchCourse(op.WatchRequest(), QUICK, 30.0)
     course.took(message(1))
     failure = errors.Unavailable("no")
     assert all((course.wait_s(failure) or 1.0) <= 0.02 for _ in range(3000))

@@ -21,7 +21,7 @@ from totonoe_core.domain.records import Finding, LinkType, Method, Verdict
 from totonoe_core.domain.shipped import WEIGHTS
 from totonoe_core.guard import features, probability
 from totonoe_core.guard.verdict import compare
-from totonoe_core.judging import Opinion, Pair, Relation, cascade
+from totonoe_core.judging import Opinion, Relation, TextPair, cascade
 from totonoe_core.judging.protocol import JudgeFailed
 
 BASE = vector_of("base")
@@ -307,7 +307,7 @@ def test_of_many_that_say_the_same_at_once_in_other_words_one_is_saved(tmp_path:
 class KnowsOneTwin(SureJudge):
     """Calls two texts the same only if neither is the first memory."""
 
-    def _says(self, pair: Pair) -> Opinion | None:
+    def _says(self, pair: TextPair) -> Opinion | None:
         if SAID in (pair.one, pair.other):
             return Opinion.on(Relation.COMPATIBLE, self.confidence, "own:test")
         return super()._says(pair)

@@ -31,12 +31,12 @@ from totonoe_core.base.errors import InvalidArgument, OutOfRange, Quota, Unavail
 from totonoe_core.domain.calibration import CAREFUL
 from totonoe_core.domain.consolidate import (
     Consolidated,
+    ConsolidateItem,
     ConsolidateMessage,
     ConsolidateProgress,
     ConsolidateQuery,
     MergeCandidate,
     MergeCluster,
-    Told,
 )
 from totonoe_core.domain.dismissals import Dismiss
 from totonoe_core.domain.memories import Purge
@@ -556,7 +556,7 @@ def _products(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return found
 
 
-def without_progress(messages: Sequence[ConsolidateMessage]) -> list[Told]:
+def without_progress(messages: Sequence[ConsolidateMessage]) -> list[ConsolidateItem]:
     return [
         message.told for message in messages if not isinstance(message.told, ConsolidateProgress)
     ]

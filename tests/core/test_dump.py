@@ -13,7 +13,7 @@ from totonoe_core.domain.records import Status
 from totonoe_core.index import arrays as arrays_module
 from totonoe_core.index import dump as dumping
 from totonoe_core.index.collection_index import CollectionIndex
-from totonoe_core.index.dump import Cut
+from totonoe_core.index.dump import IndexCut
 
 
 class Held:
@@ -44,7 +44,7 @@ class Held:
 
 def held(index: CollectionIndex) -> Held:
     found = Held()
-    dumping.dump(index, Cut.of(index), found)
+    dumping.dump(index, IndexCut.of(index), found)
     return found
 
 

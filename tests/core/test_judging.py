@@ -20,8 +20,8 @@ from totonoe_core.judging import (
     JudgeSettings,
     JudgingService,
     Opinion,
-    Pair,
     Relation,
+    TextPair,
     open_service,
 )
 from totonoe_core.judging.hearing import Hearing, is_borderline, judged_by
@@ -440,8 +440,16 @@ def test_close_lets_everybody_go_on_and_asks_nobody() -> None:
 
 
 def test_pair_keeps_one_order_and_one_key() -> None:
-    assert Pair.of("x", b"2", "y", b"1") == Pair.of("y", b"1", "x", b"2") == Pair(b"12", "y", "x")
-    assert Pair.of("x", b"1", "y", b"1") == Pair.of("y", b"1", "x", b"1") == Pair(b"11", "x", "y")
+    assert (
+        TextPair.of("x", b"2", "y", b"1")
+        == TextPair.of("y", b"1", "x", b"2")
+        == TextPair(b"12", "y", "x")
+    )
+    assert (
+        TextPair.of("x", b"1", "y", b"1")
+        == TextPair.of("y", b"1", "x", b"1")
+        == TextPair(b"11", "x", "y")
+    )
 
 
 # -- Settings

@@ -10,7 +10,7 @@ import pytest
 
 from support.judges import DecisionServer, pair
 from support.waits import wait_s
-from totonoe_core.judging import Opinion, Pair, Relation
+from totonoe_core.judging import Opinion, Relation, TextPair
 from totonoe_core.judging.decisions import DecisionsJudge
 from totonoe_core.judging.settings import DIALECTS
 
@@ -38,7 +38,7 @@ def made(server: DecisionServer, **more: Any) -> DecisionsJudge:
     return DecisionsJudge(**given | {"timeout_s": wait_s()} | more)
 
 
-def asked(judge: DecisionsJudge, about: Pair) -> Opinion | None:
+def asked(judge: DecisionsJudge, about: TextPair) -> Opinion | None:
     (opinion,) = judge.ask([about])
     return opinion
 

@@ -9,7 +9,7 @@ import pytest
 
 from support.judges import ChatServer, pair
 from support.waits import wait_s
-from totonoe_core.judging import Opinion, Pair, Relation
+from totonoe_core.judging import Opinion, Relation, TextPair
 from totonoe_core.judging.openai import OpenAIJudge
 
 SECRET = "key-that-nobody-may-see"
@@ -30,7 +30,7 @@ def judge(server: ChatServer) -> Iterator[OpenAIJudge]:
     one.close()
 
 
-def asked(judge: OpenAIJudge, about: Pair) -> Opinion | None:
+def asked(judge: OpenAIJudge, about: TextPair) -> Opinion | None:
     (opinion,) = judge.ask([about])
     return opinion
 

@@ -11,16 +11,16 @@ from hypothesis import strategies as st
 from totonoe_core.base import limits
 from totonoe_core.domain.collections import LearnedBounds
 from totonoe_core.domain.policy import CERTAIN_FROM, LIKELY_FROM, PRESETS, GuardPolicy, Preset
-from totonoe_core.rules.learned_bounds import Answered, learned
+from totonoe_core.rules.learned_bounds import AnsweredPair, learned
 
 STANDARD = PRESETS[Preset.STANDARD]
 
 
-def answers(probability: float, same: int, different: int) -> list[Answered]:
-    return [Answered(probability, True)] * same + [Answered(probability, False)] * different
+def answers(probability: float, same: int, different: int) -> list[AnsweredPair]:
+    return [AnsweredPair(probability, True)] * same + [AnsweredPair(probability, False)] * different
 
 
-def moved(found: list[Answered], guard: GuardPolicy = STANDARD) -> LearnedBounds:
+def moved(found: list[AnsweredPair], guard: GuardPolicy = STANDARD) -> LearnedBounds:
     made = learned(found, guard, None, 7)
     assert made is not None
     return made
@@ -64,7 +64,7 @@ def test_certain_goes_down_only_where_enough_answers_are_all_same() -> None:
     found = moved([*low, *enough]).certain_from
     assert found is not None
     assert 0.75 <= found < 0.76
-    wrong = Answered(0.765, False)
+    wrong = AnsweredPair(0.765, False)
     assert moved([*low, *enough, wrong]).certain_from == CERTAIN_FROM
 
 
@@ -72,7 +72,7 @@ def test_certain_goes_down_only_where_enough_answers_are_all_same() -> None:
 def test_certain_goes_above_what_a_caller_called_different(
     probability: float, bound: float
 ) -> None:
-    found = [*answers(0.6, 60, 40), Answered(probability, False)]
+    found = [*answers(0.6, 60, 40), AnsweredPair(probability, False)]
     assert moved(found).certain_from == bound
 
 
@@ -99,7 +99,7 @@ pairs = st.lists(st.tuples(st.floats(0.0, 1.0), st.booleans()), max_size=120)
 
 @given(pairs)
 def test_bounds_stay_within_their_limits_and_are_stable(found: list[tuple[float, bool]]) -> None:
-    given_answers = [Answered(*item) for item in found]
+    given_answers = [AnsweredPair(*item) for item in found]
     made = learned(given_answers, STANDARD, None, 7)
     assert made == learned(given_answers[::-1], STANDARD, None, 7)
     if made is None:

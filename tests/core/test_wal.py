@@ -63,7 +63,7 @@ class Database:
         """The frame that ends each commit."""
         assert len(self.ends) == COMMITS
 
-    def scan(self, log: bytes) -> wal.Scanned:
+    def scan(self, log: bytes) -> wal.LogScan:
         self.log.write_bytes(log)
         return wal.scan(self.log)
 

@@ -11,7 +11,7 @@ from totonoe_core.engine.state.comparing import weighed_by
 from totonoe_core.guard.verdict import Comparison, compare
 from totonoe_core.guard.weighing import weighed
 from totonoe_core.judging import Opinion, cascade
-from totonoe_core.judging.cascade import Open, judged_by
+from totonoe_core.judging.cascade import OpenPair, judged_by
 from totonoe_core.text.reading.budget import ReadingBudget
 
 COSINE = 0.9
@@ -26,7 +26,7 @@ def weigh(own: str, other: str, opinion: Opinion | None = None) -> Judgement:
     found = compared(own, other)
     judgement = found.judgement
     if opinion is not None:
-        judgement = judged_by(Open(0, found, judgement), opinion, PRESETS[Preset.STANDARD])
+        judgement = judged_by(OpenPair(0, found, judgement), opinion, PRESETS[Preset.STANDARD])
     return weighed_by(compared, own, other, judgement, opinion)
 
 

@@ -204,7 +204,7 @@ def test_page_that_sqlite_never_writes_is_not_missed(tmp_path: Path) -> None:
     with path.open("r+b") as file:
         file.write(header)
         file.truncate((count - 2) * PAGE)  # to the byte that is locked
-    last = wal.Scanned(2, page_bytes=PAGE, page_count=count, pages=wal._words(b"", "<u4"))
+    last = wal.LogScan(2, page_bytes=PAGE, page_count=count, pages=wal._words(b"", "<u4"))
     with pytest.raises(errors.Corruption, match="1 of them"):
         length.check(path, last)
     with path.open("r+b") as file:

@@ -20,7 +20,7 @@ from totonoe_core.judging import JudgeFailed, Relation
 from totonoe_server.tools.judge import trying
 from totonoe_server.tools.judge.command import register
 from totonoe_server.tools.judge.pairs import LabelledPair, read_pairs
-from totonoe_server.tools.judge.trying import Change, JudgeGoneError, Outcome, Tried, ask_all
+from totonoe_server.tools.judge.trying import Change, JudgeGoneError, Outcome, TriedPair, ask_all
 from totonoe_server.tools.quality.files import FileError
 from totonoe_server.tools.testing import running_server
 
@@ -364,7 +364,7 @@ def test_change_is_wrong_where_the_label_says_otherwise(
 ) -> None:
     for same in (True, False):
         pair = LabelledPair(1, "a", "b", same, None)
-        tried = Tried(pair, math.nan, before, after, True, None)
+        tried = TriedPair(pair, math.nan, before, after, True, None)
         assert tried.change is change
         assert tried.wrong is (wrong_of == ("same" if same else "different"))
 

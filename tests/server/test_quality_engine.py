@@ -14,7 +14,7 @@ from totonoe_core.domain.records import Fields
 from totonoe_core.embedding import EmbedderSettings
 from totonoe_server.tools.quality import pairs, questions
 from totonoe_server.tools.quality.command import register
-from totonoe_server.tools.quality.files import Pair, Question, Told
+from totonoe_server.tools.quality.files import BenchmarkNote, BenchmarkPair, Question
 from totonoe_server.tools.quality.rig import opened
 
 TEXTS = [
@@ -103,7 +103,7 @@ def test_pairs_are_judged_as_the_engine_decides(rig, preset):
         len(TEXTS), 2, -1
     )
     for (a, b), two in zip(TEXTS, vectors, strict=True):
-        judged = pairs.judge(Pair("", "", a, b, None, ""), two, policy, rig.model)
+        judged = pairs.judge(BenchmarkPair("", "", a, b, None, ""), two, policy, rig.model)
         with rig.collection(policy) as name:
             [first, second] = rig.remember(
                 name, [Remember("me", text, Fields()) for text in (a, b)], ignore
@@ -247,8 +247,8 @@ def test_recall_file_is_measured_once_when_both_halves_are_named(run, recall_fil
 
 def test_search_stays_within_the_conversation(rig):
     told = [
-        Told("a", "x", "", "", None, "The bakery opens at six."),
-        Told("b", "y", "", "", None, "The bakery opens at seven."),
+        BenchmarkNote("a", "x", "", "", None, "The bakery opens at six."),
+        BenchmarkNote("b", "y", "", "", None, "The bakery opens at seven."),
     ]
     asked = [Question("q", "y", "When does the bakery open?", "", frozenset({"a", "b"}))]
     found = questions.measure(told, asked, PRESETS[Preset.STANDARD], rig, ignore)
@@ -258,8 +258,10 @@ def test_search_stays_within_the_conversation(rig):
 @pytest.mark.parametrize(("thread", "rank_share"), [("talk", 0.5), ("", 0.0)])
 def test_thread_of_a_file_lets_a_turn_be_found_beside_its_question(rig, thread, rank_share):
     said = ["Does the bakery open at six?", "Yes, always!"]
-    told = [Told(str(at), "x", "", "", None, text, thread) for at, text in enumerate(said)]
-    told += [Told(f"o{at}", "x", "", "", None, f"Bakery van {at} is blue.") for at in range(12)]
+    told = [BenchmarkNote(str(at), "x", "", "", None, text, thread) for at, text in enumerate(said)]
+    told += [
+        BenchmarkNote(f"o{at}", "x", "", "", None, f"Bakery van {at} is blue.") for at in range(12)
+    ]
     asked = [Question("q", "x", "bakery open at six", "", frozenset({"1"}))]
     found = questions.measure(told, asked, PRESETS[Preset.STANDARD], rig, ignore)
     # Second, after the question that it answers.
@@ -267,7 +269,7 @@ def test_thread_of_a_file_lets_a_turn_be_found_beside_its_question(rig, thread, 
 
 
 def test_progress_comes_to_the_end(rig):
-    told = [Told(str(at), "x", "", "", None, f"Shelf {at} is full.") for at in range(5)]
+    told = [BenchmarkNote(str(at), "x", "", "", None, f"Shelf {at} is full.") for at in range(5)]
     asked = [Question("q", "x", "Which shelf?", "", frozenset({"1"}))]
     done = []
     questions.measure(told, asked, PRESETS[Preset.STANDARD], rig, done.append)

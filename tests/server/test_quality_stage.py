@@ -191,7 +191,11 @@ def test_current_value_counts_if_first_and_an_old_one_if_hidden_or_marked(
 
 
 def test_true_notes_that_are_gone_or_marked_count_against_a_system() -> None:
-    found = {"b?": [Shown("b2")], "b1": [Shown("b1", outdated=True)], "a2": [Shown("other")]}
+    found = {
+        "b?": [Shown("b2")],
+        "b1": [Shown("b1", outdated=True)],
+        "a2": [Shown("other")],
+    }
     told: list[int] = []
     system = Scripted(found)
     row = values.measure(system, [CHANGING, CLAIM], told.append)

@@ -190,11 +190,11 @@ def test_port_that_daemons_share_is_refused_if_another_program_listens_on_it():
         other.listen()
         port = other.getsockname()[1]
         with pytest.raises(AddressError, match=f"127.0.0.1:{port}: the port is in use"):
-            addresses.Held(parse_addresses(f"127.0.0.1:0,127.0.0.1:{port}"))
+            addresses.SharedPorts(parse_addresses(f"127.0.0.1:0,127.0.0.1:{port}"))
 
 
 def test_free_port_that_daemons_share_is_one_for_all():
-    held = addresses.Held(parse_addresses("127.0.0.1:0,127.0.0.1:7001-7002"))
+    held = addresses.SharedPorts(parse_addresses("127.0.0.1:0,127.0.0.1:7001-7002"))
     free, own = held.addresses
     assert free.port > 0 and own.target == "127.0.0.1:7001-7002"
     assert free.of_daemon(1) == free.of_daemon(2) == free

@@ -17,7 +17,7 @@ from totonoe.v1 import memory_service_pb2 as memory_pb
 from totonoe.v1 import operations_pb2, types_pb2
 from totonoe.v1 import transfer_pb2 as pb
 from totonoe_core.base import limits
-from totonoe_core.domain.transfer import ExportChunk, ImportTold
+from totonoe_core.domain.transfer import ExportChunk, ImportProgress
 
 Failure = Wire = Any
 TEXTS = ("Zanzibar is an island.", "The pump is hot.", "Ada likes tea.")
@@ -173,7 +173,7 @@ class Held:
 
     def feed(self, data: bytes, last: bool) -> Future[Any]:
         assert not last, data
-        return self._answer(ImportTold(1, "op"))
+        return self._answer(ImportProgress(1, "op"))
 
     def _answer(self, first: Any) -> Future[Any]:
         future: Future[Any] = Future()

@@ -12,7 +12,7 @@ import pytest
 
 from support.http_servers import JsonServer
 from support.waits import wait_s
-from totonoe_core.judging import JudgeSettings, JudgingService, Opinion, Pair, Relation, cascade
+from totonoe_core.judging import JudgeSettings, JudgingService, Opinion, Relation, TextPair, cascade
 
 DEADLINE_S = 10.0
 """Longer than any test that does not wait for it."""
@@ -36,7 +36,7 @@ class ScriptedJudge:
         self.of = of
         self.batch_max = batch_max
         self.error: Exception | None = None
-        self.pairs: list[Pair] = []
+        self.pairs: list[TextPair] = []
         self.batches: list[int] = []
         self.asked = threading.Event()
         self.closed = False
@@ -49,7 +49,7 @@ class ScriptedJudge:
     def release(self) -> None:
         self._released.set()
 
-    def ask(self, pairs: Sequence[Pair]) -> Sequence[Opinion | None]:
+    def ask(self, pairs: Sequence[TextPair]) -> Sequence[Opinion | None]:
         self.pairs += pairs
         self.batches.append(len(pairs))
         self.asked.set()
@@ -58,7 +58,7 @@ class ScriptedJudge:
             raise self.error
         return [self._says(pair) for pair in pairs]
 
-    def _says(self, pair: Pair) -> Opinion | None:
+    def _says(self, pair: TextPair) -> Opinion | None:
         if self.relation is None:
             return None
         opinion = Opinion.on(self.relation, self.confidence, self.by)
@@ -89,9 +89,9 @@ def service(judge: ScriptedJudge, *, pause_s: float = 30.0, **settings: Any) -> 
     return JudgingService(judge, JudgeSettings(**chosen), pause_s=pause_s)
 
 
-def pair(name: str, other: str = "other") -> Pair:
+def pair(name: str, other: str = "other") -> TextPair:
     """A pair whose key belongs to its texts."""
-    return Pair.of(name, name.encode().ljust(16), other, other.encode().ljust(16))
+    return TextPair.of(name, name.encode().ljust(16), other, other.encode().ljust(16))
 
 
 class ChatServer(JsonServer):

@@ -7,7 +7,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from totonoe_core.judging import Pair
+from totonoe_core.judging import TextPair
 from totonoe_core.text.normalize import refusing_hash
 
 TINY = Path(__file__).parents[1] / "data" / "judge"
@@ -22,6 +22,6 @@ def copied(path: Path, **said: Any) -> Path:
     return path
 
 
-def pair_of(one: str, other: str) -> Pair:
+def pair_of(one: str, other: str) -> TextPair:
     """A pair as the guard makes it."""
-    return Pair.of(one, refusing_hash(one), other, refusing_hash(other))
+    return TextPair.of(one, refusing_hash(one), other, refusing_hash(other))

@@ -8,7 +8,7 @@ from typing import Any
 
 from support.engines import Store
 from support.waits import wait_s
-from totonoe_core.domain.transfer import ExportQuery, ImportItem, ImportQuery, ImportTold
+from totonoe_core.domain.transfer import ExportQuery, ImportItem, ImportProgress, ImportQuery
 
 POLICIES = {
     "guard": {
@@ -74,7 +74,7 @@ def imported(
     agent: str = "anna",
     piece_bytes: int = 10_000,
     **query: Any,
-) -> tuple[ImportTold, list[ImportItem]]:
+) -> tuple[ImportProgress, list[ImportItem]]:
     """What a whole import came to, with all that it told of memories that were not saved."""
     asked = ImportQuery(agent, **query)
     begun = store.engine.begin_import(store.collection, operation_id, asked).result(wait_s())

@@ -43,7 +43,7 @@ _ANSWERS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class ReviewPair:
     """Two memories to ask about, the older one first.
 
     `judgement` is what the later one is to the first, at these revisions of their rows. `replaces`:
@@ -57,13 +57,13 @@ class Pair:
     replaces: bool = False
 
 
-def pairs_of(done: Consolidated, questions: Iterable[Question]) -> list[Pair]:
+def pairs_of(done: Consolidated, questions: Iterable[Question]) -> list[ReviewPair]:
     """Return each pair of a run and each open question once.
 
     Those that may replace each other come first, then the most probably same.
     """
     asked = [
-        Pair(
+        ReviewPair(
             (question.a.id, question.b.id),
             (question.a.revision, question.b.revision),
             question.judgement,
@@ -74,7 +74,7 @@ def pairs_of(done: Consolidated, questions: Iterable[Question]) -> list[Pair]:
     ]
     pairs = [pair for pair in asked if pair.replaces]
     pairs += [
-        Pair(
+        ReviewPair(
             (candidate.memory_a_id, candidate.memory_b_id),
             (candidate.revision_a, candidate.revision_b),
             candidate.judgement,
@@ -83,7 +83,7 @@ def pairs_of(done: Consolidated, questions: Iterable[Question]) -> list[Pair]:
         for candidate in done.merge_candidates
     ]
     pairs += asked
-    once: dict[frozenset[str], Pair] = {}
+    once: dict[frozenset[str], ReviewPair] = {}
     for pair in pairs:
         once.setdefault(frozenset(pair.ids), pair)
     return sorted(once.values(), key=lambda pair: (not pair.replaces, -pair.probability))
@@ -92,7 +92,7 @@ def pairs_of(done: Consolidated, questions: Iterable[Question]) -> list[Pair]:
 class Review:
     """Asks about pairs, and carries out each answer as one operation."""
 
-    def __init__(self, client: Client, pairs: list[Pair]) -> None:
+    def __init__(self, client: Client, pairs: list[ReviewPair]) -> None:
         self._client = client
         self._pairs = pairs
         self._at = 0

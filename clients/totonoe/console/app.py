@@ -15,7 +15,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
-from totonoe.console import guard, limits
+from totonoe.console import gate, limits
 from totonoe.console.pages import (
     collections,
     health,
@@ -44,7 +44,7 @@ _FILES = {
 }
 
 
-def make_app(settings: Settings, logins: Logins, sessions: Sessions | None = None) -> guard.App:
+def make_app(settings: Settings, logins: Logins, sessions: Sessions | None = None) -> gate.App:
     """Make the application, guarded.
 
     Parameters
@@ -89,7 +89,7 @@ def make_app(settings: Settings, logins: Logins, sessions: Sessions | None = Non
         answer.delete_cookie(guarded.cookie, httponly=True, samesite="strict")
         return answer
 
-    async def signed_out(scope: guard.Scope, receive: guard.Receive, send: guard.Send) -> None:
+    async def signed_out(scope: gate.Scope, receive: gate.Receive, send: gate.Send) -> None:
         request = Request(scope, receive)
         answer = view.page(request, "signed_out", 401, said=None, ended=False)
         await answer(scope, receive, send)
@@ -115,7 +115,7 @@ def make_app(settings: Settings, logins: Logins, sessions: Sessions | None = Non
     ]
     app = Starlette(routes=routes, exception_handlers=_handlers(view), lifespan=lifespan)
     app.router.redirect_slashes = False
-    guarded = guard.Guard(app, signed_out, open_sessions, settings.port)
+    guarded = gate.Gate(app, signed_out, open_sessions, settings.port)
     return guarded
 
 

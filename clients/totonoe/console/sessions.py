@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 from totonoe.console import limits
 
 if TYPE_CHECKING:
-    from totonoe.console.pages.pairs import Pair
+    from totonoe.console.pages.pairs import PairView
 
 TOKEN_BYTES = 32
 _TOKEN = re.compile(r"[0-9A-Za-z_-]{43}")
@@ -106,13 +106,13 @@ class Desk:
         Revisions of its answers, which the key for undo takes back from the end.
     later : OrderedDict of frozenset to None
         Pairs that were put off, by their ids.
-    found : list of Pair
+    found : list of PairView
         What its last search for more pairs found, the most probable first.
     """
 
     answers: list[int] = field(default_factory=list)
     later: OrderedDict[frozenset[str], None] = field(default_factory=OrderedDict)
-    found: list[Pair] = field(default_factory=list)
+    found: list[PairView] = field(default_factory=list)
 
     def answered(self, revision: int) -> None:
         """Keep the revision of an answer, for the key that takes it back."""

@@ -31,7 +31,7 @@ class AsyncConsolidateCalls(AsyncCalls):
 
         See `Client.consolidate`.
         """
-        from totonoe.consolidate.course import Course
+        from totonoe.consolidate.course import ConsolidateCourse
 
         request = self._request(
             consolidate_pb2.ConsolidateRequest,
@@ -45,5 +45,5 @@ class AsyncConsolidateCalls(AsyncCalls):
             operation_id=operation_id,
             collection=collection,
         )
-        course = Course(request, self._retry, self._timeout_s)
+        course = ConsolidateCourse(request, self._retry, self._timeout_s)
         return reopened(self._channel, course, self.address)

@@ -48,7 +48,7 @@ class ConsolidateCalls(Calls):
         resume_token : str
             Of the last event of a stream that was closed; all else must be the same.
         """
-        from totonoe.consolidate.course import Course
+        from totonoe.consolidate.course import ConsolidateCourse
 
         request = self._request(
             consolidate_pb2.ConsolidateRequest,
@@ -62,5 +62,5 @@ class ConsolidateCalls(Calls):
             operation_id=operation_id,
             collection=collection,
         )
-        course = Course(request, self._retry, self._timeout_s)
+        course = ConsolidateCourse(request, self._retry, self._timeout_s)
         return Reopened(self._channel, course, self.address)

@@ -10,7 +10,7 @@ from totonoe.v1 import consolidate_pb2 as pb
 from totonoe.wire.mapping import decoder
 
 
-class Course(reopening.Course[ConsolidateEvent]):
+class ConsolidateCourse(reopening.Course[ConsolidateEvent]):
     """The next request, the events that are new, and the decision to go on after a failure.
 
     A daemon that was restarted knows no token. Then the run begins again, and the caller gets no

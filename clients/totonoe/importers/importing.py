@@ -28,7 +28,7 @@ from totonoe.errors import (
 )
 from totonoe.importers.records import Episode, ReadOptions, Reason, Record, Skipped, Source
 from totonoe.importers.report import Report
-from totonoe.importers.staging import Pair, Staging
+from totonoe.importers.staging import StagedLink, Staging
 from totonoe.memories.drafts import Draft
 from totonoe.memories.encoding import encode_draft
 from totonoe.memories.models import ItemResult, Memory
@@ -277,7 +277,7 @@ class Import:
             for memory in self._get(ids)
         }
 
-    def _make_link(self, there: frozenset[tuple[str, str]], pair: Pair) -> None:
+    def _make_link(self, there: frozenset[tuple[str, str]], pair: StagedLink) -> None:
         if (pair.target_id, str(pair.type)) in there:
             self.report.link_existing_count += 1
             return

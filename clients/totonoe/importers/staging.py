@@ -42,7 +42,7 @@ CREATE TABLE texts (digest BLOB PRIMARY KEY) WITHOUT ROWID;
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class StagedLink:
     """A link to make: two memories of the collection."""
 
     source_id: str
@@ -108,7 +108,7 @@ class Staging:
         row = self._execute("SELECT memory_id FROM memories WHERE id = ?", name).fetchone()
         return row[0] if row else None
 
-    def pairs(self) -> Iterator[Pair]:
+    def pairs(self) -> Iterator[StagedLink]:
         """Yield links between two different memories, by the id of their source.
 
         A directed link that the store has both ways has lost its direction: it is `related`.
@@ -123,9 +123,9 @@ class Staging:
         for source, target, kind, confidence, note, is_mutual in self._database.execute(query):
             if is_mutual and kind not in _SYMMETRIC:
                 if source < target:
-                    yield Pair(source, target, LinkType.RELATED, confidence, note or kind)
+                    yield StagedLink(source, target, LinkType.RELATED, confidence, note or kind)
             else:
-                yield Pair(source, target, LinkType(kind), confidence, note)
+                yield StagedLink(source, target, LinkType(kind), confidence, note)
 
     def episodes(self) -> Iterator[Episode]:
         """Yield the episodes in the order of the store."""

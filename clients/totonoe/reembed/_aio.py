@@ -21,7 +21,7 @@ class AsyncReembedCalls(AsyncCalls):
 
         See `Client.reembed`.
         """
-        from totonoe.reembed.course import Course
+        from totonoe.reembed.course import ReembedCourse
 
         request = self._request(
             reembed_pb2.ReembedRequest,
@@ -29,7 +29,7 @@ class AsyncReembedCalls(AsyncCalls):
             operation_id=operation_id,
             collection=collection,
         )
-        course = Course(request, self._retry, self._timeout_s)
+        course = ReembedCourse(request, self._retry, self._timeout_s)
         return reopened(self._channel, course, self.address)
 
     async def cancel_reembed(

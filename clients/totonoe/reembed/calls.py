@@ -24,7 +24,7 @@ class ReembedCalls(Calls):
         Raises `FailedPrecondition`, with the reason NOTHING_TO_REEMBED, where the model is the
         collection's already, or REEMBEDDING, while another one is prepared.
         """
-        from totonoe.reembed.course import Course
+        from totonoe.reembed.course import ReembedCourse
 
         request = self._request(
             reembed_pb2.ReembedRequest,
@@ -32,7 +32,7 @@ class ReembedCalls(Calls):
             operation_id=operation_id,
             collection=collection,
         )
-        course = Course(request, self._retry, self._timeout_s)
+        course = ReembedCourse(request, self._retry, self._timeout_s)
         return Reopened(self._channel, course, self.address)
 
     def cancel_reembed(

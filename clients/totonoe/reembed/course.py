@@ -10,7 +10,7 @@ from totonoe.v1 import reembed_pb2 as pb
 from totonoe.wire.mapping import decoder
 
 
-class Course(reopening.Course[ReembedEvent]):
+class ReembedCourse(reopening.Course[ReembedEvent]):
     """The end of a re-embedding, and the wait after a failure.
 
     The same request again joins the work that is under way, or gets its end. Leaving the stream

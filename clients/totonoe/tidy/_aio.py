@@ -49,7 +49,7 @@ class AsyncTidyCalls(AsyncCalls):
 
         See `Client.tidy`.
         """
-        from totonoe.tidy.course import Course
+        from totonoe.tidy.course import TidyCourse
 
         request = self._request(
             tidy_pb2.TidyRequest,
@@ -63,7 +63,7 @@ class AsyncTidyCalls(AsyncCalls):
             operation_id=operation_id,
             collection=collection,
         )
-        course = Course(request, self._attempts(timeout_s))
+        course = TidyCourse(request, self._attempts(timeout_s))
         return reopened(self._channel, course, self.address)
 
     async def apply_tidy_plan(

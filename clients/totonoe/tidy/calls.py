@@ -67,7 +67,7 @@ class TidyCalls(Calls):
         timeout_s : float or None
             Seconds for the whole stream.
         """
-        from totonoe.tidy.course import Course
+        from totonoe.tidy.course import TidyCourse
 
         request = self._request(
             tidy_pb2.TidyRequest,
@@ -81,7 +81,7 @@ class TidyCalls(Calls):
             operation_id=operation_id,
             collection=collection,
         )
-        course = Course(request, self._attempts(timeout_s))
+        course = TidyCourse(request, self._attempts(timeout_s))
         return Reopened(self._channel, course, self.address)
 
     def apply_tidy_plan(

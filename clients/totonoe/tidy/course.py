@@ -16,7 +16,7 @@ from totonoe.v1 import tidy_pb2
 from totonoe.wire.mapping import decoder
 
 
-class Course(reopening.Course[TidyEvent]):
+class TidyCourse(reopening.Course[TidyEvent]):
     """One run. Leaving the stream does not undo what the run closed."""
 
     def __init__(self, request: tidy_pb2.TidyRequest, attempts: Attempts) -> None:

@@ -29,7 +29,7 @@ class AsyncWatchCalls(AsyncCalls):
 
         See `Client.watch`.
         """
-        from totonoe.watch.course import Course
+        from totonoe.watch.course import WatchCourse
 
         request = self._request(
             operations_pb2.WatchRequest,
@@ -39,5 +39,5 @@ class AsyncWatchCalls(AsyncCalls):
             collection=collection,
         )
         several = self._channel.places.count > 1
-        course = Course(request, self._retry, self._timeout_s, several)
+        course = WatchCourse(request, self._retry, self._timeout_s, several)
         return reopened(self._channel, course, self.address)

@@ -43,7 +43,7 @@ class WatchCalls(Calls):
         OutOfRange
             The collection has not reached `after_revision`.
         """
-        from totonoe.watch.course import Course
+        from totonoe.watch.course import WatchCourse
 
         request = self._request(
             operations_pb2.WatchRequest,
@@ -53,5 +53,5 @@ class WatchCalls(Calls):
             collection=collection,
         )
         several = self._channel.places.count > 1
-        course = Course(request, self._retry, self._timeout_s, several)
+        course = WatchCourse(request, self._retry, self._timeout_s, several)
         return Reopened(self._channel, course, self.address)

@@ -16,7 +16,7 @@ _BEHIND_S = 5.0
 """Seconds for which a daemon, of several, may lack a revision that another one has told."""
 
 
-class Course(reopening.Course[WatchEvent]):
+class WatchCourse(reopening.Course[WatchEvent]):
     """The revision from which a watch goes on, and the decision to go on after a failure.
 
     Until the first message it is tried for `timeout_s`, as the policy says. After it a watch goes

@@ -40,7 +40,7 @@ reads both texts from here.
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class PlannedMemory:
     """A memory as a plan found it. `revision` is that of its row."""
 
     memory_id: str
@@ -49,7 +49,7 @@ class Seen:
 
 
 @dataclass(frozen=True, slots=True)
-class Replaced:
+class ReplacedMemory:
     """A memory that another one replaces. `recalled`: recalled in the last 7 days."""
 
     memory_id: str
@@ -66,7 +66,7 @@ class Group:
     kept_id: str
     snippet: str
     category: str
-    superseded: tuple[Replaced, ...]
+    superseded: tuple[ReplacedMemory, ...]
     pair_sum: float
 
 
@@ -103,7 +103,7 @@ class SessionPlan:
     """The answer that an EndSession would give, and its memories as they were found."""
 
     ended: SessionEnded
-    seen: tuple[Seen, ...]
+    seen: tuple[PlannedMemory, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +126,7 @@ class EndSession(Previewable[SessionEnded]):
 class CleanedUp:
     """Answer to `CleanUpDuplicates`; `more_count` doubles are left for the next run."""
 
-    duplicates: tuple[Replaced, ...]
+    duplicates: tuple[ReplacedMemory, ...]
     more_count: int
     blast: Blast
 
@@ -135,9 +135,9 @@ class CleanedUp:
 class DoublesPlan:
     """The doubles that a clean-up found, with their revisions."""
 
-    duplicates: tuple[Replaced, ...]
+    duplicates: tuple[ReplacedMemory, ...]
     more_count: int
-    seen: tuple[Seen, ...]
+    seen: tuple[PlannedMemory, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +151,7 @@ class CleanUpDuplicates(Previewable[CleanedUp]):
 
 
 @dataclass(frozen=True, slots=True)
-class Faded:
+class FadedMemory:
     """A memory that has faded. `recalled`: recalled in the last 7 days."""
 
     memory_id: str
@@ -167,7 +167,7 @@ class Decayed:
     """Answer to `Decay`. `blast` is `None` if only a report was asked for."""
 
     report: DecayReport
-    closed: tuple[Faded, ...] = ()
+    closed: tuple[FadedMemory, ...] = ()
     blast: Blast | None = None
 
 
@@ -176,8 +176,8 @@ class DecayPlan:
     """The faded memories, and those to close as they were found."""
 
     report: DecayReport
-    closing: tuple[Faded, ...]
-    seen: tuple[Seen, ...]
+    closing: tuple[FadedMemory, ...]
+    seen: tuple[PlannedMemory, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -145,7 +145,7 @@ class Consolidated:
     replayed: bool = False
 
 
-Told = ConsolidateProgress | MergeCandidate | MergeCluster | Consolidated
+ConsolidateItem = ConsolidateProgress | MergeCandidate | MergeCluster | Consolidated
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,4 +153,4 @@ class ConsolidateMessage:
     """One message; `token` resumes the run after it."""
 
     token: str
-    told: Told
+    told: ConsolidateItem

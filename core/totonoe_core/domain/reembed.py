@@ -75,7 +75,7 @@ class ReembedProgress:
 
 
 @dataclass(frozen=True, slots=True)
-class ReembedTold:
+class ReembedMessage:
     """One message of a Reembed: progress or, at the end, the result."""
 
     progress: ReembedProgress | None = None

@@ -140,7 +140,7 @@ class ImportItem:
 
 
 @dataclass(frozen=True, slots=True)
-class ImportTold:
+class ImportProgress:
     """Progress of an import; `items` are of the lines since the message before.
 
     Attributes

@@ -20,24 +20,24 @@ from totonoe_core.base.clock import system_clock
 from totonoe_core.domain.snapshots import NO_SCHEDULE, SnapshotSchedule
 from totonoe_core.kernels import cache
 from totonoe_core.store import directories
-from totonoe_core.store.copying import Copied, Copying
+from totonoe_core.store.copying import CopiedCollection, Copying
 from totonoe_core.store.postgres import address
-from totonoe_core.store.records import Examined
+from totonoe_core.store.records import ExaminedSnapshot
 from totonoe_core.store.sqlite.accepting import accept_catalogue_loss, accept_loss
 from totonoe_core.store.sqlite.copies_inspection import inspect_copies
 from totonoe_core.store.sqlite.copying import SqliteSide
-from totonoe_core.store.sqlite.inspection import Inspected, inspect
+from totonoe_core.store.sqlite.inspection import InspectedFile, inspect
 from totonoe_core.store.sqlite.lockfile import DataDirBusy, DataDirLock
 from totonoe_core.store.sqlite.snapshot import examine, sha256_of
 from totonoe_core.store.sqlite.store import SqliteStore
 
 __all__ = [
-    "Copied",
+    "CopiedCollection",
     "Copying",
     "DataDir",
     "Database",
     "EngineSettings",
-    "Inspected",
+    "InspectedFile",
     "compile_kernels",
     "copying",
     "database_name",
@@ -155,7 +155,7 @@ class DataDir:
         """Give the lock back. Idempotent."""
         self._lock.release()
 
-    def inspect(self) -> list[Inspected]:
+    def inspect(self) -> list[InspectedFile]:
         """Look at every file: databases, logs, checkpoints and snapshots. Changes nothing."""
         return [*inspect(self.path), *inspect_copies(self.path)]
 
@@ -330,7 +330,7 @@ def copying(source: DataDir | Database, target: DataDir | Database) -> Iterator[
         yield Copying(one, other)
 
 
-def examine_snapshot(file: Path) -> tuple[Examined, str]:
+def examine_snapshot(file: Path) -> tuple[ExaminedSnapshot, str]:
     """Look through a snapshot's file; returns what was found and the file's sha256.
 
     Raises `OSError`, `UnsupportedFormat`.

@@ -28,7 +28,7 @@ class Tie(IntEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class AlignedPair:
     """Two pieces in the same place; `moved` if the order of the others says otherwise."""
 
     own: Piece
@@ -41,11 +41,11 @@ class Pair:
 class Alignment:
     """Pairs in the order of the own text, and the pieces without a partner."""
 
-    pairs: tuple[Pair, ...]
+    pairs: tuple[AlignedPair, ...]
     added: tuple[Piece, ...]
     missing: tuple[Piece, ...]
 
-    def shared(self) -> Iterable[Pair]:
+    def shared(self) -> Iterable[AlignedPair]:
         """Pairs that say the same or nearly so."""
         return (pair for pair in self.pairs if pair.tie <= Tie.NEAR)
 
@@ -142,7 +142,7 @@ def align(own: Sequence[Piece], other: Sequence[Piece]) -> Alignment:
     pairing.found.sort()
     moved = _moved([other_place for _, other_place, tie in pairing.found if tie <= Tie.NEAR])
     pairs = tuple(
-        Pair(own[mine], other[theirs], tie, tie <= Tie.NEAR and theirs in moved)
+        AlignedPair(own[mine], other[theirs], tie, tie <= Tie.NEAR and theirs in moved)
         for mine, theirs, tie in pairing.found
     )
     return Alignment(

@@ -21,7 +21,7 @@ from totonoe_core.base import limits
 from totonoe_core.domain.policy import Action, GuardPolicy
 from totonoe_core.domain.records import Judgement, LayerReport, Method
 from totonoe_core.guard.cosines import PRUNES_FROM, Cosines, similarities64_at
-from totonoe_core.guard.prefetched import Scanned, Similarities
+from totonoe_core.guard.prefetched import PrefetchedScan, Similarities
 from totonoe_core.index.arrays import View
 from totonoe_core.index.hnsw import Graph
 from totonoe_core.index.prefix import Prefix
@@ -69,7 +69,7 @@ class Candidate(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class GuardResult:
     """Result of the layers. `slot` is -1 if nothing refuses.
 
     `near` are the nearest visible memories, by cosine or by words, for the similar list and the
@@ -103,11 +103,11 @@ def search(
     token_index: TokenIndex,
     prefix: Prefix | None = None,
     graph: Graph | None = None,
-    scanned: Scanned | None = None,
+    scanned: PrefetchedScan | None = None,
     known: Similarities | None = None,
     neighbours: bool = True,
     nominate: bool = False,
-) -> Found:
+) -> GuardResult:
     """Run each layer in order and stop at the first that refuses.
 
     Parameters
@@ -124,7 +124,7 @@ def search(
         Of the view's arrays; with a prefix, nothing is scored in full if the policy looks at near
         memories only, or if there is a graph too. The decision is the same, but a cosine layer
         that refuses nothing may leave out its best similarity.
-    scanned, known : Scanned, float32[count] or None
+    scanned, known : PrefetchedScan, float32[count] or None
         Result of a prefetched scan for the probe's vector; it changes no answer.
     neighbours : bool
         If false, only the refusing layers run; `near` is empty.
@@ -157,14 +157,14 @@ def search(
             if slot >= 0:
                 near = look()
                 reports += skipped("an earlier layer refused")[len(reports) :]
-                return Found(slot, report.layer, min(1.0, similarity), tuple(reports), near)
+                return GuardResult(slot, report.layer, min(1.0, similarity), tuple(reports), near)
     near = look()
     best = max((report.best_similarity or 0.0 for report in reports), default=0.0)
     if any(report.ran and report.layer is Method.COSINE for report in reports):
         seen = (candidate.cosine for candidate in near if candidate.comparable)
         best = max(best, min(1.0, max(seen, default=0.0)))
     nominated = _nominated(view, probe, comparable, cosines, all_by_words) if nominate else ()
-    return Found(-1, Method.NONE, best, tuple(reports), near, nominated)
+    return GuardResult(-1, Method.NONE, best, tuple(reports), near, nominated)
 
 
 _Outcome = tuple[LayerReport, int, float]

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from totonoe_core.guard.prefetched import Scanned, Similarities
+from totonoe_core.guard.prefetched import PrefetchedScan, Similarities
 from totonoe_core.index.arrays import View
 from totonoe_core.index.chunks import by_chunk
 from totonoe_core.index.hnsw import Graph
@@ -97,7 +97,7 @@ class Cosines:
     prefix, graph : Prefix, Graph or None
         Of the view's arrays. All slots are scored unless the prefix is built and reaches as far as
         `near_from`, or the graph is built too.
-    scanned : Scanned or None
+    scanned : PrefetchedScan or None
         Result of a prefetched scan for this query.
     known : float32[count] or None
         Similarities of the first slots, if a prefetched scan scored all.
@@ -111,7 +111,7 @@ class Cosines:
         near_from: float,
         prefix: Prefix | None,
         graph: Graph | None,
-        scanned: Scanned | None = None,
+        scanned: PrefetchedScan | None = None,
         known: Similarities | None = None,
     ) -> None:
         self._view = view
@@ -184,7 +184,7 @@ class Cosines:
         asked = mask.at(slots)
         return slots[asked], rough[asked]
 
-    def _since(self, scanned: Scanned) -> Reaching:
+    def _since(self, scanned: PrefetchedScan) -> Reaching:
         """Return the slots of a prefetched scan, and later slots that reach its similarity."""
         rough = similarities_from(self._view, self._query, scanned.count)
         new = np.flatnonzero(rough >= np.float32(scanned.at_least - SLACK))

@@ -12,7 +12,7 @@ from enum import StrEnum
 from itertools import zip_longest
 
 from totonoe_core.domain.records import Evidence, Finding
-from totonoe_core.guard.alignment import Alignment, Pair, Tie
+from totonoe_core.guard.alignment import AlignedPair, Alignment, Tie
 from totonoe_core.text.reading.model import (
     FunctionKind,
     FunctionWord,
@@ -196,7 +196,7 @@ class _Partners:
         self.others = frozenset(keys.values())
 
 
-def _difference(pair: Pair, partner: _Partners, floating: frozenset[str]) -> Finding | None:
+def _difference(pair: AlignedPair, partner: _Partners, floating: frozenset[str]) -> Finding | None:
     own, other = pair.own, pair.other
     if pair.tie is Tie.OTHER_VALUE:
         return _VALUE_FINDINGS[own.type]
@@ -285,7 +285,7 @@ class Parts(StrEnum):
     SWAPPED = "swapped"
 
 
-def parts_of(pair: Pair) -> Parts:
+def parts_of(pair: AlignedPair) -> Parts:
     """Return the agreement of a pair's parts, by their roles alone."""
     own, other = pair.own.role, pair.other.role
     if own == other:

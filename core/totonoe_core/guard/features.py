@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from totonoe_core.base.kept import kept
 from totonoe_core.domain.records import Evidence, Finding
-from totonoe_core.guard.alignment import Alignment, Pair, Tie
+from totonoe_core.guard.alignment import AlignedPair, Alignment, Tie
 from totonoe_core.guard.differences import LIGHT_MAX
 from totonoe_core.guard.sentences import equal_back, equal_front
 from totonoe_core.guard.traits import Traits
@@ -243,7 +243,7 @@ def _of_readings(own_text: str, other_text: str, readings: Readings) -> list[flo
     """Return the features of `_READ`."""
     own, other, aligned = readings.own.reading, readings.other.reading, readings.aligned
     total = readings.weight
-    by_tie: tuple[list[Pair], ...] = tuple([] for _ in Tie)
+    by_tie: tuple[list[AlignedPair], ...] = tuple([] for _ in Tie)
     for pair in aligned.pairs:
         by_tie[pair.tie].append(pair)
     same, near = by_tie[Tie.SAME], by_tie[Tie.NEAR]
@@ -273,7 +273,11 @@ def _of_readings(own_text: str, other_text: str, readings: Readings) -> list[flo
 
 
 def _of_rest(
-    own_text: str, other_text: str, aligned: Alignment, replaced: Sequence[Pair], total: float
+    own_text: str,
+    other_text: str,
+    aligned: Alignment,
+    replaced: Sequence[AlignedPair],
+    total: float,
 ) -> list[float]:
     """Return the features of the pieces without a partner that says the same."""
     added, missing = aligned.added, aligned.missing
@@ -313,7 +317,7 @@ def _differing(here: Mapping[str, int], there: Mapping[str, int]) -> int:
     return sum(here.values()) + sum(there.values()) - 2 * _common(here, there)
 
 
-def _predicates_paired(paired: Sequence[Pair], readings: Readings) -> float:
+def _predicates_paired(paired: Sequence[AlignedPair], readings: Readings) -> float:
     """Return the share of predicates whose partner says the same."""
     found = sum(
         [(pair.own.role == Role.PREDICATE) + (pair.other.role == Role.PREDICATE) for pair in paired]
@@ -345,9 +349,9 @@ def _sorted(one: float, another: float) -> list[float]:
     return [one, another] if one <= another else [another, one]
 
 
-def _shared(pairs: Iterable[Pair]) -> float:
+def _shared(pairs: Iterable[AlignedPair]) -> float:
     return sum([2.0 * min(pair.own.weight, pair.other.weight) for pair in pairs])
 
 
-def _weight(pairs: Iterable[Pair]) -> float:
+def _weight(pairs: Iterable[AlignedPair]) -> float:
     return sum([pair.own.weight + pair.other.weight for pair in pairs])

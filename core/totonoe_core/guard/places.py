@@ -10,7 +10,7 @@ from functools import cached_property
 from itertools import pairwise
 
 from totonoe_core.domain.records import Evidence, Finding
-from totonoe_core.guard.alignment import Alignment, Pair
+from totonoe_core.guard.alignment import AlignedPair, Alignment
 from totonoe_core.guard.quoting import Side
 from totonoe_core.text.reading.model import Piece, PieceType, Role, Span
 
@@ -50,7 +50,7 @@ class Places:
 
     # Made on first use: most comparisons find nothing that has a place.
     @cached_property
-    def _pairs(self) -> dict[tuple[Span, Span], Pair]:
+    def _pairs(self) -> dict[tuple[Span, Span], AlignedPair]:
         return {
             ((pair.own.start, pair.own.end), (pair.other.start, pair.other.end)): pair
             for pair in self._aligned.pairs
@@ -73,7 +73,7 @@ class Places:
         side, which = (self._own, 0) if self._words_of_own else (self._other, 1)
         return side.quote((found[0][which].start, found[-1][which].end))
 
-    def _head(self, pair: Pair) -> list[_Both] | None:
+    def _head(self, pair: AlignedPair) -> list[_Both] | None:
         """Return the noun to which a modifier belongs, if that is the same in both texts."""
         if Role.MODIFIER not in (pair.own.role, pair.other.role):
             return None

@@ -31,11 +31,11 @@ _MIN = 4
 
 Vector = NDArray[np.float32]
 Similarities = NDArray[np.float32]
-Found = TypeVar("Found")
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, slots=True)
-class Scanned:
+class PrefetchedScan:
     """Result of `Prefix.reaching` for one vector and all slots that were ACTIVE below `count`."""
 
     at_least: float
@@ -44,7 +44,7 @@ class Scanned:
     similarity: NDArray[np.float32]
 
 
-class _Scans(ABC, Generic[Found]):
+class _Scans(ABC, Generic[Result]):
     """Scans for the vectors of a batch, `PREFETCHED_MAX` at a time and on demand.
 
     For the writer's thread.
@@ -57,7 +57,7 @@ class _Scans(ABC, Generic[Found]):
 
     def __init__(self, arrays: Arrays, vectors: Sequence[Vector]) -> None:
         self._arrays = arrays
-        self._found: dict[int, tuple[Vector, Found | None]] = {}
+        self._found: dict[int, tuple[Vector, Result | None]] = {}
         self._expect(vectors)
 
     def _expect(self, vectors: Sequence[Vector]) -> None:
@@ -76,7 +76,7 @@ class _Scans(ABC, Generic[Found]):
         self._expect(vectors)
         return self
 
-    def of(self, arrays: Arrays, vector: Vector) -> Found | None:
+    def of(self, arrays: Arrays, vector: Vector) -> Result | None:
         """Return the result of a scan for one of the vectors; `None` if it needs a scan of its own.
 
         `None` if too few vectors are left, if too many slots match, and once the arrays were
@@ -105,7 +105,7 @@ class _Scans(ABC, Generic[Found]):
         }
 
     @abstractmethod
-    def _scan(self, vectors: Sequence[Vector]) -> Sequence[Found | None]:
+    def _scan(self, vectors: Sequence[Vector]) -> Sequence[Result | None]:
         """Scan the published slots for some vectors."""
 
 
@@ -123,7 +123,7 @@ class FullScans(_Scans[Similarities]):
         return list(scanned)
 
 
-class PrefixScans(_Scans[Scanned]):
+class PrefixScans(_Scans[PrefetchedScan]):
     """Scans of the prefix for what reaches a similarity, inclusive."""
 
     def __init__(
@@ -134,7 +134,7 @@ class PrefixScans(_Scans[Scanned]):
         self.at_least = at_least
         self._revived_count = len(arrays.revived)
 
-    def of(self, arrays: Arrays, vector: Vector) -> Scanned | None:
+    def of(self, arrays: Arrays, vector: Vector) -> PrefetchedScan | None:
         """Return as above; `None` also once a slot was revived, which the scan cannot know."""
         revived = len(arrays.revived) != self._revived_count
         revived = revived or any(status == _ACTIVE for status in arrays.pending_status.values())
@@ -146,12 +146,13 @@ class PrefixScans(_Scans[Scanned]):
             return None
         return super().carried(arrays, vectors)
 
-    def _scan(self, vectors: Sequence[Vector]) -> Sequence[Scanned | None]:
+    def _scan(self, vectors: Sequence[Vector]) -> Sequence[PrefetchedScan | None]:
         view = self._arrays.view()
         alive = view.column("status") == _ACTIVE
         found = self._prefix.reaching_many(
             view, np.stack(vectors), alive, self.at_least, limits.PREFETCHED_PAIRS_MAX
         )
         return [
-            None if scan is None else Scanned(self.at_least, view.count, *scan) for scan in found
+            None if scan is None else PrefetchedScan(self.at_least, view.count, *scan)
+            for scan in found
         ]

@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from totonoe_core.domain.records import Finding
-from totonoe_core.guard.alignment import Pair, Tie
+from totonoe_core.guard.alignment import AlignedPair, Tie
 from totonoe_core.guard.features import JUDGE_NAMES, NAMES, Readings
 from totonoe_core.guard.forms import may_be_one_time, may_be_one_value
 from totonoe_core.kernels.trees import sum_of_trees
@@ -254,7 +254,7 @@ _EITHER_WAY = frozenset(("prep:から", "prep:に"))
 """Both name whom something is learned, heard or borrowed from; of gifts they are opposites."""
 
 
-def _slot(finding: Finding, pair: Pair, texts: tuple[str, str], places: _Places) -> Slot:
+def _slot(finding: Finding, pair: AlignedPair, texts: tuple[str, str], places: _Places) -> Slot:
     slot, own, other = places.slot(pair), pair.own.key, pair.other.key
     if finding is Finding.OPPOSITE:
         in_two_forms = frozenset((pair.own.role, pair.other.role)) == _EITHER_WAY
@@ -277,7 +277,7 @@ class _Places:
         self._partner = {pair.own.start: pair.other.start for pair in said}
         self._keys = {pair.own.key: pair.other.key for pair in said}
 
-    def slot(self, pair: Pair) -> Slot:
+    def slot(self, pair: AlignedPair) -> Slot:
         """Return how surely the pieces of a pair stand in the same place."""
         own, other = pair.own, pair.other
         same_role = own.role == other.role != Role.UNKNOWN

@@ -10,14 +10,14 @@ from __future__ import annotations
 
 from collections import defaultdict
 
-from totonoe_core.guard.alignment import Alignment, Pair, Tie
+from totonoe_core.guard.alignment import AlignedPair, Alignment, Tie
 from totonoe_core.text.reading.model import Piece, PieceType, Reading, Role
 
 _PREDICATES_MAX = 64
 _POINTING_BACK = frozenset({"it", "they", "he", "she"})
 
 
-def out_of_order(own: Reading, other: Reading, aligned: Alignment) -> Pair | None:
+def out_of_order(own: Reading, other: Reading, aligned: Alignment) -> AlignedPair | None:
     """Return the first step that another one passes in the other text; `None` if none does.
 
     What points back ("it") is passed by any predicate. At most 64 predicates are looked at.
@@ -40,7 +40,7 @@ def out_of_order(own: Reading, other: Reading, aligned: Alignment) -> Pair | Non
     return None
 
 
-def _pass_each_other(one: Pair, another: Pair) -> bool:
+def _pass_each_other(one: AlignedPair, another: AlignedPair) -> bool:
     return (one.own.start < another.own.start) != (one.other.start < another.other.start)
 
 

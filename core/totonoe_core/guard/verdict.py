@@ -30,7 +30,7 @@ from totonoe_core.domain.weights import EVEN_CHANCE, Features, Weights
 from totonoe_core.guard import features as pair_features
 from totonoe_core.guard import sentences, traits
 from totonoe_core.guard.addresses import is_address
-from totonoe_core.guard.alignment import Alignment, Pair, Tie, align
+from totonoe_core.guard.alignment import AlignedPair, Alignment, Tie, align
 from totonoe_core.guard.differences import (
     LIGHT_MAX,
     Parts,
@@ -248,7 +248,7 @@ _MIRRORED_VERDICTS = {
 
 
 @dataclass(slots=True)
-class _Found:
+class _VerdictDraft:
     """Verdict and evidence, before the probability completes a `Comparison`."""
 
     verdict: Verdict
@@ -357,7 +357,7 @@ def _sides(rest: _Rest, readings: Readings | None) -> tuple[Side, Side]:
 
 def _compare_rest(
     rest: _Rest, shares_sentences: bool, cosine: float, weights: Weights, budget: ReadingBudget
-) -> tuple[_Found, Readings | None]:
+) -> tuple[_VerdictDraft, Readings | None]:
     """Compare two stretches; return also their readings if they could be read."""
     own, other, language = rest.own_text, rest.other_text, rest.language
     if not own.strip() or not other.strip():
@@ -385,7 +385,7 @@ def _one_sided(adds: bool) -> Verdict:
     return Verdict.REFINEMENT if adds else Verdict.CONTAINED
 
 
-def _whole_sentences(rest: _Rest) -> _Found:
+def _whole_sentences(rest: _Rest) -> _VerdictDraft:
     """Compare texts of which one has all sentences of the other: the rest is whole sentences."""
     adds = bool(rest.own_text.strip())
     if adds:
@@ -393,7 +393,7 @@ def _whole_sentences(rest: _Rest) -> _Found:
     else:
         more = Evidence(Finding.MISSING, (0, 0), rest.other_at)
     evidence = _of_whole(more, rest.own, rest.other)
-    return _Found(_one_sided(adds), evidence, whole_sentences=True)
+    return _VerdictDraft(_one_sided(adds), evidence, whole_sentences=True)
 
 
 def _same(
@@ -444,7 +444,7 @@ def _framed(traits: Traits) -> bool:
 
 def _compare_readings(
     readings: Readings, cosine: float, weights: Weights, shares_sentences: bool
-) -> _Found:
+) -> _VerdictDraft:
     own, other = readings.own.reading, readings.other.reading
     aligned, named = readings.aligned, readings.named
     if not (own.certain and other.certain):
@@ -454,7 +454,7 @@ def _compare_readings(
     share = 1.0 if shares_sentences else 2.0 * shared / total
     if share < _SHARED_MIN:
         verdict = Verdict.RELATED if cosine >= _RELATED_FROM else Verdict.NEW
-        return _Found(verdict, named)
+        return _VerdictDraft(verdict, named)
     added = [piece for piece in aligned.added if piece.weight > LIGHT_MAX]
     missing = [piece for piece in aligned.missing if piece.weight > LIGHT_MAX]
     leftover = [Evidence(Finding.ADDED, span(piece)) for piece in added]
@@ -463,15 +463,15 @@ def _compare_readings(
         stated = _stated(named, readings)
         several = bool(added and missing) or _changed_count(stated, own, other) > 1
         another = _another_object(stated, aligned) or _in_one_part(added, missing)
-        return _Found(_verdict_of(stated, several, another), [*named, *leftover])
+        return _VerdictDraft(_verdict_of(stated, several, another), [*named, *leftover])
     if leftover:
         both = bool(added and missing)
         verdict = Verdict.RELATED if both else _one_sided(bool(added))
-        return _Found(verdict, [*leftover, *named])
+        return _VerdictDraft(verdict, [*leftover, *named])
     moved_step = out_of_order(own, other, aligned)
     if moved_step is not None:
         more = Evidence(Finding.ORDER, span(moved_step.own), span(moved_step.other))
-        return _Found(Verdict.RELATED, [more])
+        return _VerdictDraft(Verdict.RELATED, [more])
     return _reworded(aligned, total, cosine, weights)
 
 
@@ -486,11 +486,13 @@ def _only_more(named: Sequence[Evidence], added: bool, missing: bool) -> bool:
 _WITHIN_MORE = (Finding.QUANTIFIER, Finding.FUNCTION_WORD, Finding.CONJUNCTION)
 
 
-def _unread(cosine: float, shares_sentences: bool, finding: Finding = Finding.UNREAD) -> _Found:
+def _unread(
+    cosine: float, shares_sentences: bool, finding: Finding = Finding.UNREAD
+) -> _VerdictDraft:
     """Return a verdict that refuses nothing, for texts that were not read, or not to their end."""
     near = shares_sentences or cosine >= _RELATED_FROM
     verdict = Verdict.RELATED if near else Verdict.NEW
-    return _Found(verdict, [Evidence(finding)])
+    return _VerdictDraft(verdict, [Evidence(finding)])
 
 
 _CONTENTS = {
@@ -570,7 +572,7 @@ def _says(piece: Piece, reading: Reading) -> bool:
     return piece.role == Role.PREDICATE or is_address(piece)
 
 
-def _deny_one_phrase(flips: Sequence[Pair]) -> bool:
+def _deny_one_phrase(flips: Sequence[AlignedPair]) -> bool:
     """Return whether each text denies one of two words that belong together in both."""
     if len(flips) != 2:
         return False
@@ -607,7 +609,7 @@ def _another_object(stated: Sequence[Evidence], aligned: Alignment) -> bool:
     )
 
 
-def _follows(pair: Pair, before: Pair) -> bool:
+def _follows(pair: AlignedPair, before: AlignedPair) -> bool:
     return pair.own.start > before.own.start and pair.other.start > before.other.start
 
 
@@ -642,7 +644,7 @@ def _verdict_of(stated: Sequence[Evidence], several: bool, another: bool) -> Ver
     return Verdict.RELATED
 
 
-def _reworded(aligned: Alignment, total: float, cosine: float, weights: Weights) -> _Found:
+def _reworded(aligned: Alignment, total: float, cosine: float, weights: Weights) -> _VerdictDraft:
     """Decide by the weights: all that counts is paired, and only the wording differs."""
     near = [pair for pair in aligned.pairs if _other_word(pair)]
     soft = [
@@ -677,14 +679,14 @@ def _reworded(aligned: Alignment, total: float, cosine: float, weights: Weights)
     else:
         one_sided = bool(aligned.added) != bool(aligned.missing) and not near
         verdict = _one_sided(bool(aligned.added)) if one_sided else Verdict.RELATED
-    return _Found(verdict, [shared, *evidence], features)
+    return _VerdictDraft(verdict, [shared, *evidence], features)
 
 
-def _weight(pairs: Sequence[Pair]) -> float:
+def _weight(pairs: Sequence[AlignedPair]) -> float:
     return sum(pair.own.weight + pair.other.weight for pair in pairs)
 
 
-def _other_form(pair: Pair) -> bool:
+def _other_form(pair: AlignedPair) -> bool:
     """Return whether two forms of one word may say two things: "the pump", "the pumps"."""
     own, other = pair.own, pair.other
     if own.form != other.form and own.form and other.form:
@@ -692,6 +694,6 @@ def _other_form(pair: Pair) -> bool:
     return own.modality != other.modality and not same_modality(own, other)
 
 
-def _other_word(pair: Pair) -> bool:
+def _other_word(pair: AlignedPair) -> bool:
     """Return whether a pair is a loose synonym, or the negated opposite: not the same word."""
     return pair.tie is Tie.NEAR or pair.tie is Tie.OPPOSITE

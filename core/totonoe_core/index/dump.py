@@ -84,7 +84,7 @@ class Source(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Cut:
+class IndexCut:
     """An index at one revision.
 
     It copies what changes in place. All else never changes below the view's count, except by a
@@ -99,7 +99,7 @@ class Cut:
     revived: NDArray[np.int64]
 
     @classmethod
-    def of(cls, index: CollectionIndex) -> Cut:
+    def of(cls, index: CollectionIndex) -> IndexCut:
         """Take the cut of the published slots. Writer only, with nothing pending."""
         view = index.view()
         return cls(
@@ -116,7 +116,7 @@ class Cut:
         return np.where(kept, np.cumsum(kept) - 1, -1).astype(np.int32)
 
 
-def dump(index: CollectionIndex, cut: Cut, target: Target) -> None:
+def dump(index: CollectionIndex, cut: IndexCut, target: Target) -> None:
     """Write a cut of an index to a target. Any thread, beside readers and the writer."""
     arrays, view, new_slots = index.arrays, cut.view, cut.new_slots()
     kept = new_slots >= 0
@@ -269,8 +269,8 @@ def load(
 
 def compacted(index: CollectionIndex) -> CollectionIndex:
     """Return a copy without retired and purged slots. Nothing may be pending. Access stays."""
-    held = _Held()
-    dump(index, Cut.of(index), held)
+    held = _DumpInMemory()
+    dump(index, IndexCut.of(index), held)
     fresh = load(held, index.arrays.dimension, index.tokenizer, index.model_number)
     old_slots = index.slot_by_row.find_all(fresh.view().column("row"))
     view = index.view()
@@ -282,7 +282,7 @@ def compacted(index: CollectionIndex) -> CollectionIndex:
     return fresh
 
 
-class _Held:
+class _DumpInMemory:
     """A dump in memory, of which each array is taken once."""
 
     def __init__(self) -> None:

@@ -259,7 +259,7 @@ class Prefix:
         if count < _MANY_FROM:
             return [self.reaching(view, query, mask, threshold) for query in queries]
         fit, least = self._fit or _UNFITTED, float(np.float32(threshold - SLACK))
-        asked = _Asked.of(queries, fit)
+        asked = _PassQueries.of(queries, fit)
         step = max(1, _PRODUCTS_MAX // count)
         pairs = [(np.zeros(0, np.int32), np.zeros(0, np.int64), np.zeros(0, np.float32))]
         counts = np.zeros(count, np.int64)
@@ -289,7 +289,7 @@ class Prefix:
         return [scan if whole else None for scan, whole in zip(by_query, answered, strict=True)]
 
 
-class _Asked:
+class _PassQueries:
     """Queries of one pass, split by its basis. `numbers` are their places in the given list."""
 
     def __init__(self, queries: Float32, part: Part, numbers: NDArray[np.int32]) -> None:
@@ -297,23 +297,23 @@ class _Asked:
         self.turned = np.ascontiguousarray(part.lead.T)
 
     @classmethod
-    def of(cls, queries: Float32, fit: Fit) -> _Asked:
+    def of(cls, queries: Float32, fit: Fit) -> _PassQueries:
         part = Part(len(queries))
         if fit.built:
             part.split(queries, fit.basis, 0, len(queries))
         return cls(queries, part, np.arange(len(queries), dtype=np.int32))
 
-    def without(self, given_up: NDArray[np.bool_]) -> _Asked:
+    def without(self, given_up: NDArray[np.bool_]) -> _PassQueries:
         """Return the queries that were not given up."""
         left, part = ~given_up, Part(0)
         for name in Part.__slots__:
             setattr(part, name, getattr(self.part, name)[left])
-        return _Asked(self.queries[left], part, self.numbers[left])
+        return _PassQueries(self.queries[left], part, self.numbers[left])
 
 
 def _pruned_many(
     part: Part,
-    asked: _Asked,
+    asked: _PassQueries,
     chunk: Chunk,
     start: int,
     end: int,

@@ -3,7 +3,7 @@
 `Hearing` is not imported here: judging processes load this package, and must not load the guard.
 """
 
-from totonoe_core.judging.protocol import Judge, JudgeFailed, Opinion, Pair, Relation
+from totonoe_core.judging.protocol import Judge, JudgeFailed, Opinion, Relation, TextPair
 from totonoe_core.judging.service import JudgingService, open_service
 from totonoe_core.judging.settings import JudgeSettings
 
@@ -13,7 +13,7 @@ __all__ = [
     "JudgeSettings",
     "JudgingService",
     "Opinion",
-    "Pair",
     "Relation",
+    "TextPair",
     "open_service",
 ]

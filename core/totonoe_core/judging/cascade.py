@@ -56,7 +56,7 @@ _DIGITS = [NAMES.index("digits_differ"), NAMES.index("digits_one_sided")]
 
 
 @dataclass(frozen=True, slots=True)
-class Open:
+class OpenPair:
     """A pair that the guard read, and could not settle.
 
     Attributes
@@ -118,7 +118,7 @@ def is_read(compared: Comparison, judgement: Judgement, own: str, other: str) ->
     return is_open(*read) or may_keep(*read)
 
 
-def chosen(pairs: list[Open]) -> list[Open]:
+def chosen(pairs: list[OpenPair]) -> list[OpenPair]:
     """Return the pairs to judge, the most probable first.
 
     At most OWN_JUDGE_PAIRS_PER_SAVE_MAX, and as many that differ hard.
@@ -129,12 +129,12 @@ def chosen(pairs: list[Open]) -> list[Open]:
     return [pair for pair in order if not pair.judgement.hard][:most] + hard
 
 
-def judged_by(pair: Open, opinion: Opinion, policy: GuardPolicy) -> Judgement:
+def judged_by(pair: OpenPair, opinion: Opinion, policy: GuardPolicy) -> Judgement:
     """Return the judgement of a pair by the guard and the judge together.
 
     Parameters
     ----------
-    pair : Open
+    pair : OpenPair
     opinion : Opinion
         Of the new text (its second) to the memory (its first).
     policy : GuardPolicy

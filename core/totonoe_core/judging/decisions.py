@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from totonoe_core.judging.endpoint import THREADS, Endpoint
-from totonoe_core.judging.protocol import RELATIONS, Opinion, Pair, Relation
+from totonoe_core.judging.protocol import RELATIONS, Opinion, Relation, TextPair
 from totonoe_core.judging.settings import JudgeDialect
 
 _PATHS: dict[JudgeDialect, str] = {"openai": "/decisions", "systemone": "/systemone"}
@@ -49,7 +49,7 @@ _SUM_TOLERANCE = 0.01
 
 
 @dataclass(frozen=True, slots=True)
-class _Said:
+class _Choice:
     """An answer that is understood: the chosen relation, and the probability of each option."""
 
     relation: Relation
@@ -127,7 +127,7 @@ class DecisionsJudge:
         self._dialect = dialect
         self._agreed_from = agreed_from
 
-    def ask(self, pairs: Sequence[Pair]) -> Sequence[Opinion | None]:
+    def ask(self, pairs: Sequence[TextPair]) -> Sequence[Opinion | None]:
         """See `Judge.ask`."""
         return [self._ask(pair) for pair in pairs]
 
@@ -135,7 +135,7 @@ class DecisionsJudge:
         """Close the connections."""
         self._endpoint.close()
 
-    def _ask(self, pair: Pair) -> Opinion | None:
+    def _ask(self, pair: TextPair) -> Opinion | None:
         there = self._said(pair.one, pair.other)
         if there is None:
             return None
@@ -147,7 +147,7 @@ class DecisionsJudge:
             return there.opinion(by)
         return back.opinion(by).mirrored()
 
-    def _said(self, a: str, b: str) -> _Said | None:
+    def _said(self, a: str, b: str) -> _Choice | None:
         """Return what the model says b is to a; `None` if it says nothing sure."""
         texts = {"a": a, "b": b}
         if self._dialect == "openai":
@@ -177,7 +177,7 @@ class DecisionsJudge:
         said = self._understood(self._endpoint.post(body))
         return None if said is None or said.probability < self._agreed_from else said
 
-    def _understood(self, content: bytearray) -> _Said | None:
+    def _understood(self, content: bytearray) -> _Choice | None:
         """Read an answer; `None` for any fault of it, and if the model cannot tell."""
         try:
             answers = json.loads(content)["answers"]
@@ -202,4 +202,4 @@ class DecisionsJudge:
             and math.isclose(sum(probabilities.values()), 1.0, abs_tol=_SUM_TOLERANCE)
             and all(share < chosen or name == relation for name, share in probabilities.items())
         )
-        return _Said(relation, probabilities) if sound else None
+        return _Choice(relation, probabilities) if sound else None

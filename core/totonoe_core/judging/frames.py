@@ -13,10 +13,10 @@ import json
 from collections.abc import Sequence
 
 from totonoe_core.helper.frames import FrameError
-from totonoe_core.judging.protocol import Opinion, Pair
+from totonoe_core.judging.protocol import Opinion, TextPair
 
 
-def pairs_to_wire(pairs: Sequence[Pair]) -> bytes:
+def pairs_to_wire(pairs: Sequence[TextPair]) -> bytes:
     """Body of Q. The texts hold no lone surrogates."""
     return json.dumps([(pair.one, pair.other) for pair in pairs], ensure_ascii=False).encode()
 

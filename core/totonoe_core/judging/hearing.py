@@ -13,7 +13,7 @@ from totonoe_core.base import limits
 from totonoe_core.domain.records import Evidence, Finding, Judgement, Verdict
 from totonoe_core.domain.weights import Weights
 from totonoe_core.guard.verdict import Comparison
-from totonoe_core.judging.protocol import Opinion, Pair, Relation
+from totonoe_core.judging.protocol import Opinion, Relation, TextPair
 from totonoe_core.judging.settings import JudgeSettings
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def is_put_to_judge(
     )
 
 
-def stated_for(opinion: Opinion, pair: Pair, own: str) -> Opinion:
+def stated_for(opinion: Opinion, pair: TextPair, own: str) -> Opinion:
     """Return the opinion on a pair as one of its text `own` to the other text."""
     return opinion if pair.other == own else opinion.mirrored()
 
@@ -119,7 +119,7 @@ class Hearing:
         self._service = service
         self._cosine_min = cosine_min
         self._may_ask = may_ask
-        self.wanted: list[Pair] = []
+        self.wanted: list[TextPair] = []
         """At most JUDGE_PAIRS_PER_REMEMBER_MAX, nearest first."""
 
     def heard(
@@ -142,7 +142,7 @@ class Hearing:
             compared, cosine, weights, service.settings, (own[0], other[0]), self._cosine_min
         ):
             return judgement
-        pair = Pair.of(*own, *other)
+        pair = TextPair.of(*own, *other)
         known, opinion = service.look_up(pair)
         if opinion is not None:
             return judged_by(judgement, stated_for(opinion, pair, own[0]))

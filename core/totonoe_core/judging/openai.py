@@ -11,7 +11,7 @@ import json
 from collections.abc import Sequence
 
 from totonoe_core.judging.endpoint import THREADS, Endpoint
-from totonoe_core.judging.protocol import Opinion, Pair, Relation
+from totonoe_core.judging.protocol import Opinion, Relation, TextPair
 
 _ANSWER_TOKENS_MAX = 40
 
@@ -63,7 +63,7 @@ class OpenAIJudge:
         )
         self._model = model
 
-    def ask(self, pairs: Sequence[Pair]) -> Sequence[Opinion | None]:
+    def ask(self, pairs: Sequence[TextPair]) -> Sequence[Opinion | None]:
         """See `Judge.ask`."""
         return [self._ask(pair) for pair in pairs]
 
@@ -71,7 +71,7 @@ class OpenAIJudge:
         """Close the connections."""
         self._endpoint.close()
 
-    def _ask(self, pair: Pair) -> Opinion | None:
+    def _ask(self, pair: TextPair) -> Opinion | None:
         body = {
             "model": self._model,
             "temperature": 0,

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from totonoe_core.base import limits
 from totonoe_core.guard.sentences import sentences
-from totonoe_core.judging.pieces import BEGIN, END, PADDING, Cut, Ids, Pieces
+from totonoe_core.judging.pieces import BEGIN, END, PADDING, CutText, Ids, Pieces
 from totonoe_core.judging.protocol import Opinion, Relations, misconfigured
 from totonoe_core.text.normalize import canonical_form
 from totonoe_core.text.reading.language import common_language
@@ -303,7 +303,7 @@ def _against(share: float) -> float:
     return max(0.0, math.log1p(-share) - math.log(share)) if share < 1.0 else 0.0
 
 
-def _hidden(one: str, other: str, cut: tuple[Cut, Cut]) -> bool:
+def _hidden(one: str, other: str, cut: tuple[CutText, CutText]) -> bool:
     """Return whether texts that differ come out alike, or differ in what has no piece."""
     return cut[0].unknown != cut[1].unknown or (one != other and cut[0].ids == cut[1].ids)
 

@@ -23,7 +23,7 @@ _NORMAL, _UNKNOWN_PIECE, _CONTROL = 1, 2, 3
 
 
 @dataclass(frozen=True, slots=True)
-class Cut:
+class CutText:
     """Pieces of a text, and what of it is in none, sorted."""
 
     ids: Ids
@@ -53,16 +53,16 @@ class Pieces:
         self._small = (said["normalizer"] or {}).get("type") == "Lowercase"
         self._pieces: Any = SentencePieceProcessor(model_proto=_model(said))
 
-    def cut(self, text: str) -> Cut:
+    def cut(self, text: str) -> CutText:
         """Return the pieces of a text, without marks of its begin and end."""
         if self._small:
             text = text.lower()
         ids: Ids = self._pieces.encode(text)
         if UNKNOWN not in ids:
-            return Cut(ids, ())
+            return CutText(ids, ())
         # sentencepiece makes one piece of a run of them, as it stands after normalizing.
         found = zip(ids, self._pieces.encode(text, out_type=str), strict=True)
-        return Cut(ids, tuple(sorted(piece for number, piece in found if number == UNKNOWN)))
+        return CutText(ids, tuple(sorted(piece for number, piece in found if number == UNKNOWN)))
 
 
 def _model(said: Mapping[str, Any]) -> bytes:

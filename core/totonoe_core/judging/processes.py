@@ -19,7 +19,7 @@ from totonoe_core.helper.child import Child, ChildGoneError
 from totonoe_core.helper.frames import ERROR, REQUEST, FrameError
 from totonoe_core.judging import frames
 from totonoe_core.judging.own import BATCH_PAIRS, read_manifest
-from totonoe_core.judging.protocol import JudgeFailed, Opinion, Pair, misconfigured
+from totonoe_core.judging.protocol import JudgeFailed, Opinion, TextPair, misconfigured
 
 PROCESSES_MAX = 8
 _WORKER = "totonoe_core.judging.worker"
@@ -80,7 +80,7 @@ class ProcessJudge:
         """See `Judge.cpu_s`."""
         return sum(slot.past_cpu_s + slot.cpu_s for slot in self._slots)
 
-    def ask(self, pairs: Sequence[Pair]) -> Sequence[Opinion | None]:
+    def ask(self, pairs: Sequence[TextPair]) -> Sequence[Opinion | None]:
         """See `Judge.ask`."""
         # As many slots as threads, so that none waits.
         slot = self._free.get()
@@ -114,7 +114,7 @@ class _Slot:
         self.cpu_s = 0.0
         self._start()
 
-    def ask(self, pairs: Sequence[Pair]) -> list[Opinion | None]:
+    def ask(self, pairs: Sequence[TextPair]) -> list[Opinion | None]:
         """Ask the process, once it has loaded; start one if there is none."""
         try:
             child = self._ready()

@@ -106,7 +106,7 @@ class Opinion:
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class TextPair:
     """Two texts in a fixed order, and a key that equal pairs share.
 
     Whichever text a caller has first, a judge reads the same pair, so it says the same.
@@ -117,7 +117,7 @@ class Pair:
     other: str
 
     @classmethod
-    def of(cls, own: str, own_hash: bytes, other: str, other_hash: bytes) -> Pair:
+    def of(cls, own: str, own_hash: bytes, other: str, other_hash: bytes) -> TextPair:
         """Make the pair of two texts with their refusing hashes."""
         if (other_hash, other) < (own_hash, own):
             own, own_hash, other, other_hash = other, other_hash, own, own_hash
@@ -146,7 +146,7 @@ class Judge(Protocol):
         """CPU seconds of its own processes; 0 if it has none."""
         ...
 
-    def ask(self, pairs: Sequence[Pair]) -> Sequence[Opinion | None]:
+    def ask(self, pairs: Sequence[TextPair]) -> Sequence[Opinion | None]:
         """Return its opinions on 1 to `batch_max` pairs.
 
         Returns

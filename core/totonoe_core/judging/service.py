@@ -19,7 +19,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 
 from totonoe_core.base import limits
-from totonoe_core.judging.protocol import Judge, Opinion, Pair
+from totonoe_core.judging.protocol import Judge, Opinion, TextPair
 from totonoe_core.judging.settings import JudgeSettings, make_judge
 
 _FAILURES_MAX = 3
@@ -66,8 +66,8 @@ class _Request:
 
 
 @dataclass(slots=True, eq=False)
-class _Asked:
-    pair: Pair
+class _QueuedPair:
+    pair: TextPair
     requests: list[_Request] = field(default_factory=list)
 
 
@@ -91,10 +91,10 @@ class JudgingService:
         self._changed = threading.Condition()
         self._cache: OrderedDict[bytes, Opinion | None] = OrderedDict()
         # Pairs that somebody waits for, and of the daemon's own judge those that nobody does.
-        self._queue: deque[_Asked] = deque()
-        self._late_pairs: deque[_Asked] = deque()
+        self._queue: deque[_QueuedPair] = deque()
+        self._late_pairs: deque[_QueuedPair] = deque()
         self._own = settings.kind == "own"
-        self._asked: dict[bytes, _Asked] = {}
+        self._asked: dict[bytes, _QueuedPair] = {}
         # Ordered by deadline, since all have the same time limit.
         self._requests: deque[_Request] = deque()
         self._failures_in_row = 0
@@ -130,7 +130,7 @@ class JudgingService:
         """
         return limits.JUDGE_ROUNDS_MAX if self._own else 1
 
-    def look_up(self, pair: Pair) -> tuple[bool, Opinion | None]:
+    def look_up(self, pair: TextPair) -> tuple[bool, Opinion | None]:
         """Return whether the judge answered about a pair, and its opinion.
 
         A pair of the daemon's own judge that is late counts as answered: nobody waits twice.
@@ -143,13 +143,13 @@ class JudgingService:
             self._count(cached_count=1)
             return True, self._cache[pair.key]
 
-    def is_late(self, pair: Pair) -> bool:
+    def is_late(self, pair: TextPair) -> bool:
         """Return whether an opinion is still to come for which nobody waits any more."""
         with self._changed:
             asked = self._asked.get(pair.key)
             return asked is not None and _nobody_waits(asked)
 
-    def submit(self, pairs: Sequence[Pair]) -> Future[None]:
+    def submit(self, pairs: Sequence[TextPair]) -> Future[None]:
         """Queue pairs for the judge. Returns at once.
 
         Returns
@@ -167,7 +167,7 @@ class JudgingService:
                     continue
                 asked = self._asked.get(pair.key)
                 if asked is None:
-                    asked = self._asked[pair.key] = _Asked(pair)
+                    asked = self._asked[pair.key] = _QueuedPair(pair)
                     self._queue.append(asked)
                 elif asked in self._late_pairs:
                     self._late_pairs.remove(asked)
@@ -224,12 +224,12 @@ class JudgingService:
                 ended = self._answered(batch, opinions)
             _go_on(ended)
 
-    def _next(self) -> list[_Asked]:
+    def _next(self) -> list[_QueuedPair]:
         """Return the next pairs, at most a batch, those first that requests wait for.
 
         Empty when closed.
         """
-        batch: list[_Asked] = []
+        batch: list[_QueuedPair] = []
         with self._changed:
             while not self._closed:
                 while self._queue and len(batch) < self._batch_max:
@@ -247,7 +247,7 @@ class JudgingService:
                 self._changed.wait()
             return []
 
-    def _put_aside(self, asked: _Asked) -> None:
+    def _put_aside(self, asked: _QueuedPair) -> None:
         """Keep a pair that is late for an idle moment of the daemon's own judge, or drop it."""
         self._late_pairs.append(asked)
         if len(self._late_pairs) > (limits.JUDGE_LATE_PAIRS_MAX if self._own else 0):
@@ -287,7 +287,7 @@ class JudgingService:
         )
 
     def _answered(
-        self, batch: list[_Asked], opinions: Sequence[Opinion | None] | None
+        self, batch: list[_QueuedPair], opinions: Sequence[Opinion | None] | None
     ) -> list[_Request]:
         """Store what the judge said about a batch, `None` if it failed; return who can go on."""
         for asked in batch:
@@ -347,7 +347,7 @@ def open_service(settings: JudgeSettings) -> JudgingService | None:
     return None if settings.kind == "none" else JudgingService(make_judge(settings), settings)
 
 
-def _nobody_waits(asked: _Asked) -> bool:
+def _nobody_waits(asked: _QueuedPair) -> bool:
     return all(request.over for request in asked.requests)
 
 

@@ -25,7 +25,7 @@ LOOKED_AT_ONCE = 64
 
 
 @dataclass(frozen=True, slots=True)
-class Reached:
+class ReachedMemory:
     """A memory that activation reached: `via` is the link from `via_id` that contributed most."""
 
     depth: int
@@ -38,7 +38,7 @@ class Reached:
 class Spread:
     """The reached memories by id, without the starts. `truncated` if it left links out."""
 
-    reached: dict[str, Reached]
+    reached: dict[str, ReachedMemory]
     truncated: bool
 
 
@@ -76,7 +76,7 @@ def spread(
     """
     known = set(starts)
     hop = dict.fromkeys(known, 1.0)
-    reached: dict[str, Reached] = {}
+    reached: dict[str, ReachedMemory] = {}
     left = links_max
     for number in range(1, depth + 1):
         arriving: dict[str, list[tuple[float, str, Link]]] = {}
@@ -110,7 +110,7 @@ def _in_order(
             yield memory_id, links[memory_id]
 
 
-def _reached(depth: int, ways: Sequence[tuple[float, str, Link]]) -> Reached:
+def _reached(depth: int, ways: Sequence[tuple[float, str, Link]]) -> ReachedMemory:
     activation = min(1.0, math.fsum(flow for flow, _, _ in ways))
     _, via_id, via = min(ways, key=lambda way: (-way[0], way[1], way[2].type))
-    return Reached(depth, activation, via_id, via)
+    return ReachedMemory(depth, activation, via_id, via)

@@ -34,7 +34,7 @@ _LEAST_MOVE = 0.02
 _NEWTON_STEPS, _LOG_ODDS_MAX = 30, 6.0
 
 
-class Answered(NamedTuple):
+class AnsweredPair(NamedTuple):
     """A pair that a caller answered, with its `same_probability` now."""
 
     probability: float
@@ -42,13 +42,13 @@ class Answered(NamedTuple):
 
 
 def learned(
-    answers: Sequence[Answered], guard: GuardPolicy, before: LearnedBounds | None, now_us: int
+    answers: Sequence[AnsweredPair], guard: GuardPolicy, before: LearnedBounds | None, now_us: int
 ) -> LearnedBounds | None:
     """Return where answers move the bounds of a policy; `None` if they stay.
 
     Parameters
     ----------
-    answers : sequence of Answered
+    answers : sequence of AnsweredPair
         Without pairs that differ hard: no bound concerns them.
     before : LearnedBounds or None
         What was learned last, if the policy still has it.
@@ -85,7 +85,7 @@ def _is_free(now: float | None, default: float | None, learned: float | None) ->
     return now is not None and default is not None and now in (default, learned)
 
 
-def _shift(answers: Sequence[Answered]) -> float:
+def _shift(answers: Sequence[AnsweredPair]) -> float:
     """Return by how much the answers' log odds are above the expected ones (Newton's method)."""
     odds = np.array([_log_odds(answer.probability) for answer in answers])
     same = np.array([answer.same for answer in answers], np.float64)
@@ -115,7 +115,7 @@ def _moved(
     return round(min(max(moved, low if may_fall else default), high), 2)
 
 
-def _safe(certain: float, default: float | None, answers: Sequence[Answered]) -> float:
+def _safe(certain: float, default: float | None, answers: Sequence[AnsweredPair]) -> float:
     """Return a bound from which on no answer says *different*, if the highest allows that.
 
     It lies below the default only where enough answers show that.

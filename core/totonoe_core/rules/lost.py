@@ -48,7 +48,7 @@ _SMALL = frozenset({Finding.CONJUNCTION, Finding.FUNCTION_WORD})
 """Differences that count where there is no other: next to one they belong to it."""
 
 
-class _Found(NamedTuple):
+class _Detail(NamedTuple):
     """Something that a text says, with its place and a key by which it is compared."""
 
     start: int
@@ -57,7 +57,7 @@ class _Found(NamedTuple):
     key: str
 
 
-class _Lost(NamedTuple):
+class _LostStretch(NamedTuple):
     """A stretch of a text that says what the merged text does not."""
 
     start: int
@@ -65,7 +65,7 @@ class _Lost(NamedTuple):
     finding: Finding
 
 
-class _Kept:
+class _MergedText:
     """What a merged text says, as a language reads it."""
 
     def __init__(self, text: str, language: str) -> None:
@@ -82,7 +82,7 @@ class _Kept:
         self.surfaces = frozenset(_WORD.findall(self.folded))
         self.tokens = frozenset(tokens(text))
 
-    def has_detail(self, found: _Found, surface: str) -> bool:
+    def has_detail(self, found: _Detail, surface: str) -> bool:
         """Return whether a value or name is kept."""
         return found.key in self.details or _stands(found.type, found.key, surface, self.folded)
 
@@ -121,7 +121,7 @@ def lost_details(sources: Iterable[tuple[str, str]], merged_text: str) -> tuple[
     scanned, read_pieces = limits.LOST_SCANNED_PIECES_MAX, limits.LOST_READ_PIECES_MAX
     budget = ReadingBudget(limits.LOST_READ_PIECES_MAX)
     merged_pieces = pieces_in(merged_text)
-    kept: dict[str, _Kept] = {}
+    kept: dict[str, _MergedText] = {}
     for memory_id, text in sources:
         if text == merged_text:
             continue
@@ -130,7 +130,7 @@ def lost_details(sources: Iterable[tuple[str, str]], merged_text: str) -> tuple[
             scanned -= merged_pieces
             if scanned < 0:
                 break  # half of the merged text's details would make false warnings
-            kept[language] = _Kept(merged_text, language)
+            kept[language] = _MergedText(merged_text, language)
         text = text[: end_of_pieces(text, scanned)]
         pieces = pieces_in(text)
         scanned -= pieces
@@ -148,46 +148,46 @@ def _lost_of(
     text: str,
     merged_text: str,
     language: str,
-    kept: _Kept,
+    kept: _MergedText,
     read_pieces: int,
     budget: ReadingBudget,
-) -> list[_Lost]:
+) -> list[_LostStretch]:
     """Return what one text says and the merged one does not, in text order."""
     details = _details(text, language, read_pieces)
     said: set[str] = set()
-    lost: list[_Lost] = []
+    lost: list[_LostStretch] = []
     for detail in details:
         if detail.key not in said and not kept.has_detail(detail, text[detail.start : detail.end]):
             said.add(detail.key)
-            lost.append(_Lost(detail.start, detail.end, Finding(detail.type.value)))
+            lost.append(_LostStretch(detail.start, detail.end, Finding(detail.type.value)))
     judgement = compare(text, merged_text, 0.0, CAREFUL, budget).judgement
     if judgement.verdict is not Verdict.DUPLICATE:
         lost += _lost_words(text, language, kept, read_pieces, details)
         for findings in (_BY_EVIDENCE, frozenset() if lost else _SMALL):
             lost += [
-                _Lost(*line.own, line.finding)
+                _LostStretch(*line.own, line.finding)
                 for line in judgement.evidence
                 if line.finding in findings and line.own[0] < line.own[1] and _apart(line.own, lost)
             ]
     return sorted(lost)
 
 
-def _apart(span: tuple[int, int], lost: list[_Lost]) -> bool:
+def _apart(span: tuple[int, int], lost: list[_LostStretch]) -> bool:
     return not any(span[0] < detail.end and detail.start < span[1] for detail in lost)
 
 
 # -- Values and names
 
 
-def _details(text: str, language: str, read_pieces: int) -> list[_Found]:
+def _details(text: str, language: str, read_pieces: int) -> list[_Detail]:
     """Values of a text, and names of its beginning, in text order."""
     found = [
-        _Found(value.start, value.end, value.type, value.key)
+        _Detail(value.start, value.end, value.type, value.key)
         for value in find_values(text, language)
     ]
     for start, end in _readable(text, end_of_pieces(text, read_pieces)):
         found += [
-            _Found(start + piece.start, start + piece.end, piece.type, piece.key)
+            _Detail(start + piece.start, start + piece.end, piece.type, piece.key)
             for piece in read(text[start:end], language).pieces
             if piece.type is PieceType.NAME
         ]
@@ -229,10 +229,10 @@ def _read_words(text: str, language: str) -> Iterator[str]:
 
 
 def _lost_words(
-    text: str, language: str, kept: _Kept, read_pieces: int, details: list[_Found]
-) -> list[_Lost]:
+    text: str, language: str, kept: _MergedText, read_pieces: int, details: list[_Detail]
+) -> list[_LostStretch]:
     """Return the runs of words that a merged text lacks, with the function words before them."""
-    runs: list[_Lost] = []
+    runs: list[_LostStretch] = []
     before = 0
     for start, end, is_lost in sorted(_words(text, language, kept, read_pieces, details)):
         if start < before:
@@ -243,7 +243,7 @@ def _lost_words(
         elif is_lost:
             # Function words stand apart; what touches the word before belongs to that.
             lead = _LEADING.search(gap)
-            runs.append(_Lost(start - (len(lead[1]) if lead else 0), end, Finding.MISSING))
+            runs.append(_LostStretch(start - (len(lead[1]) if lead else 0), end, Finding.MISSING))
         before = end
     return list(
         {text[detail.start : detail.end].casefold(): detail for detail in reversed(runs)}.values()
@@ -251,7 +251,7 @@ def _lost_words(
 
 
 def _words(
-    text: str, language: str, kept: _Kept, read_pieces: int, details: list[_Found]
+    text: str, language: str, kept: _MergedText, read_pieces: int, details: list[_Detail]
 ) -> Iterator[tuple[int, int, bool]]:
     """Yield the words and details of a text: start, end, and whether a word is lost.
 

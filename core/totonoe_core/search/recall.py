@@ -32,7 +32,7 @@ _YEAR_US = 31_556_952_000_000  # mean Gregorian year
 
 
 @dataclass(frozen=True, slots=True)
-class Ranked:
+class RankedSlot:
     """A slot and the reasons for its place; fields as in `queries.Hit`, slots in `also`."""
 
     slot: int
@@ -51,7 +51,7 @@ class Ranked:
 class Ranks:
     """Answer of `rank`."""
 
-    hits: tuple[Ranked, ...]
+    hits: tuple[RankedSlot, ...]
     arms: tuple[str, ...]
     vector_search: str
     filtered_count: int
@@ -134,7 +134,7 @@ def candidates(
         ran.append("lexical")
     slots, cosines = _joined(view, index.keys, vector, by_vector, by_words)
     compared = vector if "vector" in ran else None
-    asked = _Asked(index, view, mask, compared, terms, coverage)
+    asked = _QueryParts(index, view, mask, compared, terms, coverage)
     threads = asked.threads(slots)
     if threads is not None:
         slots = threads.with_near(slots)
@@ -170,7 +170,7 @@ def candidates(
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class _QueryParts:
     """What slots are compared with: `None` in place of what an arm that did not run has.
 
     Attributes
@@ -234,7 +234,7 @@ def fit_of(
         return 0.0, 0.0
     vector = None if vector is None or "vector" not in candidates.arms else view.comparable(vector)
     terms = {} if candidates.coverage is None else query_terms(query.text)
-    asked = _Asked(index, view, mask, vector, terms, candidates.coverage)
+    asked = _QueryParts(index, view, mask, vector, terms, candidates.coverage)
     slots = np.array([slot], np.int64)
     cosines = None if vector is None else _cosines(view, index.keys, vector, slots)
     fit, context = asked.fit(slots, cosines, asked.threads(slots))
@@ -277,7 +277,7 @@ def rank(
     return Ranks(
         tuple(
             [
-                Ranked(
+                RankedSlot(
                     slot=slots[at],
                     relevance=relevances[at],
                     context=contexts[at],

@@ -66,7 +66,7 @@ class Abandoned(Exception):  # noqa: N818 - nothing is wrong
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class WrittenCheckpoint:
     """A checkpoint that is on disk."""
 
     path: Path
@@ -108,7 +108,7 @@ class Checkpoints:
 
     def write(
         self, revision: int, header: Header, epoch: int, fill: Callable[[Writing], None]
-    ) -> Written:
+    ) -> WrittenCheckpoint:
         """Write a checkpoint; `fill` writes its contents.
 
         Parameters
@@ -148,7 +148,7 @@ class Checkpoints:
             raise
         for old in self.newest_first()[KEPT:]:
             shutil.rmtree(old, ignore_errors=True)
-        return Written(final, revision, size)
+        return WrittenCheckpoint(final, revision, size)
 
     def link_newest(self, target: Path) -> bool:
         """Give the newest checkpoint a second name, a directory; return whether there is one.

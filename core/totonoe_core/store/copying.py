@@ -48,7 +48,7 @@ _BAD_NAMED_MAX = 20
 
 Put = Callable[[str, Sequence[rows.Row]], None]
 """Writes sealed rows to a table."""
-Told = Callable[[str, int, int], None]
+OnProgress = Callable[[str, int, int], None]
 """Gets the name of a collection, how many of its rows are copied, and how many it has."""
 
 
@@ -123,7 +123,7 @@ class Digest:
 
 
 @dataclass(frozen=True, slots=True)
-class Copied:
+class CopiedCollection:
     """One collection after its turn.
 
     Attributes
@@ -155,7 +155,7 @@ class Copying:
         self._listed: list[rows.Row] = []
         self._operations: list[rows.Row] = []
         self._kept: set[tuple[str, str]] = set()
-        self._before: dict[str, Copied] = {}
+        self._before: dict[str, CopiedCollection] = {}
         """Collections that the target has already, by uid, once `begin` compared them."""
 
     def begin(self) -> None:
@@ -205,7 +205,7 @@ class Copying:
                 f"allowed: {limits.COLLECTIONS_MAX}",
             )
 
-    def run(self, told: Told) -> Iterator[Copied]:
+    def run(self, told: OnProgress) -> Iterator[CopiedCollection]:
         """Copy one collection after another, and yield each when it is done.
 
         Raises what stops the whole copy: `ReadOnly`, `Unavailable`, `AlreadyExists`. The next copy
@@ -228,7 +228,7 @@ class Copying:
     def _is_kept(self, uid: str) -> bool:
         return any((operation[2], operation[1]) in self._kept for operation in self._of(uid))
 
-    def _compared(self, listed: rows.Row) -> Copied | None:
+    def _compared(self, listed: rows.Row) -> CopiedCollection | None:
         """Return the collection that both sides have, if its rows are the same."""
         _, name, deleted_us = listed
         deleted = deleted_us is not None
@@ -238,10 +238,10 @@ class Copying:
                 if digest != read_all(other):
                     return None
         except _OF_ONE as error:
-            return Copied(name, deleted, error=error)
-        return Copied(name, deleted, digest, was_there=True)
+            return CopiedCollection(name, deleted, error=error)
+        return CopiedCollection(name, deleted, digest, was_there=True)
 
-    def _copied(self, listed: rows.Row, told: Told) -> Copied:
+    def _copied(self, listed: rows.Row, told: OnProgress) -> CopiedCollection:
         uid, name, deleted_us = listed
         deleted = deleted_us is not None
         digests: list[Digest] = []
@@ -264,8 +264,8 @@ class Copying:
 
                 self._target.write(listed, self._of(uid), fill, check)
         except _OF_ONE as error:
-            return Copied(name, deleted, error=error)
-        return Copied(name, deleted, digests[0])
+            return CopiedCollection(name, deleted, error=error)
+        return CopiedCollection(name, deleted, digests[0])
 
 
 def read_all(

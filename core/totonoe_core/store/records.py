@@ -230,7 +230,7 @@ class Loss:
 
 
 @dataclass(frozen=True, slots=True)
-class Examined:
+class ExaminedSnapshot:
     """Result of an examination. `faults` is empty if the file matches its seal."""
 
     snapshot: Snapshot | None

@@ -38,7 +38,7 @@ from totonoe_core.store.checkpoint import Checkpoints
 from totonoe_core.store.records import (
     AskedPair,
     CatalogReply,
-    Examined,
+    ExaminedSnapshot,
     Image,
     LikelyPair,
     LinkVersion,
@@ -63,7 +63,7 @@ def needed(capability: T | None, what: str, store: str) -> T:
     return capability
 
 
-class Looked(Protocol):
+class TableStep(Protocol):
     """A step over a table: keys of its rows, the bad ones, and where the next step begins.
 
     `last` is `None` at the end; `damaged` is true if the rest cannot be read at all.
@@ -966,7 +966,7 @@ class FileCopies(Protocol):
     def seal(self, path: Path, draft: Snapshot) -> Snapshot:
         """Make a finished copy a snapshot's file; return the snapshot with all its figures."""
 
-    def examine(self, path: Path, examined: Callable[[float], None] = ...) -> Examined:
+    def examine(self, path: Path, examined: Callable[[float], None] = ...) -> ExaminedSnapshot:
         """Examine a snapshot's file; `examined` is called with the share of it that is checked.
 
         Raises `UnsupportedFormat`, `OSError`.
@@ -1111,7 +1111,7 @@ class FileChecks(Protocol):
 
     def look(
         self, rows: Rows, table: str, key: Sequence[str], after: Key | None, limit: int
-    ) -> Looked:
+    ) -> TableStep:
         """Do one step of checking the rows of a table."""
 
     def bad_name(self, key: Key) -> str:

@@ -33,7 +33,7 @@ _CLIENT = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.@-]{0,63}")
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class KeyPair:
     """Files of a certificate and of its key."""
 
     cert: Path
@@ -96,7 +96,7 @@ class Authority:
         _write(files, draft.sign(key, hashes.SHA256()), key)
         return cls(directory)
 
-    def server(self, names: list[str]) -> Pair:
+    def server(self, names: list[str]) -> KeyPair:
         """Make, or renew, the certificate of a daemon under host names and IP addresses.
 
         Raises `SettingError`.
@@ -118,7 +118,7 @@ class Authority:
         draft = draft.add_extension(x509.SubjectAlternativeName(alternatives), critical=False)
         return self._signed("server", draft, key, ExtendedKeyUsageOID.SERVER_AUTH)
 
-    def client(self, name: str) -> Pair:
+    def client(self, name: str) -> KeyPair:
         """Make, or renew, the certificate of a client. Its common name is `name`.
 
         Raises `SettingError`.
@@ -138,7 +138,7 @@ class Authority:
         draft: x509.CertificateBuilder,
         key: ec.EllipticCurvePrivateKey,
         usage: x509.ObjectIdentifier,
-    ) -> Pair:
+    ) -> KeyPair:
         draft = draft.add_extension(x509.BasicConstraints(ca=False, path_length=None), True)
         draft = draft.add_extension(_usage(authority=False), critical=True)
         draft = draft.add_extension(x509.ExtendedKeyUsage([usage]), critical=False)
@@ -156,8 +156,8 @@ class Authority:
         return files
 
 
-def _pair(directory: Path, name: str) -> Pair:
-    return Pair(directory / f"{name}.pem", directory / f"{name}.key")
+def _pair(directory: Path, name: str) -> KeyPair:
+    return KeyPair(directory / f"{name}.pem", directory / f"{name}.key")
 
 
 def _name(text: str) -> x509.Name:
@@ -196,7 +196,7 @@ def _usage(*, authority: bool) -> x509.KeyUsage:
     )
 
 
-def _write(files: Pair, cert: x509.Certificate, key: ec.EllipticCurvePrivateKey) -> None:
+def _write(files: KeyPair, cert: x509.Certificate, key: ec.EllipticCurvePrivateKey) -> None:
     """Write both files, each in one step; the key first, and never open to others.
 
     A daemon that looks in between finds a pair that does not fit, and serves the one before.

@@ -191,7 +191,7 @@ def check_free(address: Address) -> None:
         clear_stale_socket(address.path)
 
 
-class Held:
+class SharedPorts:
     """Ports that several daemons share, kept for them from before the first one listens.
 
     A socket that is bound and does not listen gets no connection. It keeps the port from other

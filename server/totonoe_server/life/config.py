@@ -362,7 +362,7 @@ class Settings(BaseSettings):
 
 
 @dataclass(frozen=True, slots=True)
-class Loaded:
+class LoadedSettings:
     """Settings, and where the value of each is from.
 
     Attributes
@@ -378,7 +378,7 @@ class Loaded:
     file: Path | None
 
 
-def load(file: Path | None, given: Mapping[str, object], *, listens: bool = True) -> Loaded:
+def load(file: Path | None, given: Mapping[str, object], *, listens: bool = True) -> LoadedSettings:
     """Join options, the environment and a file; an option wins, then a variable, then the file.
 
     Parameters
@@ -417,7 +417,7 @@ def load(file: Path | None, given: Mapping[str, object], *, listens: bool = True
         settings = Settings(**{**written, **variables, **options})
     except ValidationError as error:
         raise SettingsError("; ".join(_faults(error, origins))) from None
-    return Loaded(settings, origins, file)
+    return LoadedSettings(settings, origins, file)
 
 
 def load_settings(**given: object) -> Settings:

@@ -20,7 +20,7 @@ from pathlib import Path
 
 from totonoe_core.helper.child import module_path
 from totonoe_server.life import logs
-from totonoe_server.life.addresses import Address, AddressError, Held, parse_addresses
+from totonoe_server.life.addresses import Address, AddressError, SharedPorts, parse_addresses
 from totonoe_server.life.config import Settings, SettingsError, metrics_address_of
 from totonoe_server.life.notify import Notifier
 from totonoe_server.life.reload import Reloader
@@ -62,7 +62,7 @@ def orders(
     return made
 
 
-class _Kept:
+class _KeptDaemon:
     """One daemon, as often as it is started."""
 
     def __init__(self, order: Order, stopping: asyncio.Event, silent_s_max: float) -> None:
@@ -168,7 +168,7 @@ class _Signals:
     def __init__(self, reloader: Reloader) -> None:
         self.stop = asyncio.Event()
         self._reloader = reloader
-        self.daemons: list[_Kept] = []
+        self.daemons: list[_KeptDaemon] = []
 
     def receive(self, number: signal.Signals) -> None:
         if number is signal.SIGHUP:
@@ -206,7 +206,7 @@ def run(
         The file that `--config` names.
     """
     try:
-        held = Held(parse_addresses(settings.address))
+        held = SharedPorts(parse_addresses(settings.address))
     except AddressError as error:
         print(f"totonoe: {error}", file=sys.stderr, flush=True)
         return ExitCode.NOT_STARTED
@@ -228,7 +228,7 @@ async def _run(settings: Settings, reloader: Reloader, made: Sequence[Order]) ->
     watch(settings.grace_s + ENGINE_CLOSE_S + 2 * STOP_SPARE_S, signals.receive)
     keeping: list[asyncio.Task[int]] = []
     for group in (made[:1], made[1:]):
-        daemons = [_Kept(order, signals.stop, settings.daemon_silent_s) for order in group]
+        daemons = [_KeptDaemon(order, signals.stop, settings.daemon_silent_s) for order in group]
         signals.daemons += daemons
         keeping += [asyncio.create_task(daemon.keep()) for daemon in daemons]
         served = await asyncio.gather(*(daemon.served for daemon in daemons))

@@ -201,7 +201,7 @@ class _Stream:
         self._silent_from_s = asyncio.get_running_loop().time()
 
 
-class _Told(NamedTuple):
+class _EncodedChanges(NamedTuple):
     """What was read, as messages with the revision that each brings the watcher to."""
 
     revision: int
@@ -209,13 +209,13 @@ class _Told(NamedTuple):
     long: Iterator[tuple[bytes, int]] | None
 
 
-def _told(after: int, changes: Changes, _: bool) -> _Told:
+def _told(after: int, changes: Changes, _: bool) -> _EncodedChanges:
     """Encode few rows at once; of many each message when it is sent: there may be a hundred MB."""
     messages = _encoded(after, changes)
     count = sum(len(change.memories) + len(change.links) for change in changes.changes)
     if count > ROWS_BUILT_THERE:
-        return _Told(changes.revision, [], messages)
-    return _Told(changes.revision, list(messages), None)
+        return _EncodedChanges(changes.revision, [], messages)
+    return _EncodedChanges(changes.revision, list(messages), None)
 
 
 def _encoded(after: int, changes: Changes) -> Iterator[tuple[bytes, int]]:

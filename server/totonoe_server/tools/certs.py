@@ -10,7 +10,7 @@ import typer
 from totonoe_server.tools.options import data_dir_of, one_line_errors
 
 if TYPE_CHECKING:
-    from totonoe_server.access.certificates import Pair
+    from totonoe_server.access.certificates import KeyPair
 
 Directory = Annotated[
     Path | None,
@@ -69,6 +69,6 @@ def _directory(given: Path | None) -> Path:
     return given.expanduser() if given else data_dir_of(None) / "certs"
 
 
-def _said(pair: Pair, days: int) -> None:
+def _said(pair: KeyPair, days: int) -> None:
     typer.echo(f"Certificate: {pair.cert} (valid for {days} days)")
     typer.echo(f"Key: {pair.key}")

@@ -11,7 +11,7 @@ import typer
 from totonoe_server.tools import options
 
 if TYPE_CHECKING:
-    from totonoe_server.life.config import Loaded
+    from totonoe_server.life.config import LoadedSettings
 
 
 def register(app: typer.Typer) -> None:
@@ -60,7 +60,7 @@ def _line(name: str, value: object) -> str:
     return f"# {name} is not set" if value is None else f"{name} = {_toml(value)}"
 
 
-def _loaded(config_file: Path | None) -> Loaded:
+def _loaded(config_file: Path | None) -> LoadedSettings:
     from totonoe_server.life.config import SettingsError, load
     from totonoe_server.life.config_file import chosen_file
 

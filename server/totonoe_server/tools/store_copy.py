@@ -12,7 +12,7 @@ import typer
 from totonoe_server.tools import options
 
 if TYPE_CHECKING:
-    from totonoe_core.engine.factory import Copied, Database, DataDir
+    from totonoe_core.engine.factory import CopiedCollection, Database, DataDir
     from totonoe_server.access.book import Book
     from totonoe_server.access.stored_book import StoredBook
 
@@ -55,7 +55,7 @@ def _copied(directory: DataDir, database: Database, url: str, *, into_directory:
     book = Book(directory.path)
     stored = StoredBook(database.access, database_name(url))
     sides = (database, directory) if into_directory else (directory, database)
-    copies: list[Copied] = []
+    copies: list[CopiedCollection] = []
     try:
         with copying(*sides) as work:
             work.begin()
@@ -98,7 +98,7 @@ def _telling() -> Callable[[str, int, int], None]:
     return tell
 
 
-def _line(copy: Copied) -> str:
+def _line(copy: CopiedCollection) -> str:
     name = f"{copy.name} (deleted)" if copy.deleted else copy.name
     if copy.digest is None:
         return f"totonoe: {name}: not copied: {copy.error}"

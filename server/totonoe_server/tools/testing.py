@@ -150,12 +150,12 @@ def _on_standard_error(line: str) -> None:
 def _compiling_told(tell: Tell) -> Iterator[None]:
     """Tell that kernels compile as soon as they do."""
 
-    class Told(logging.Handler):
+    class LogCollector(logging.Handler):
         def emit(self, record: logging.LogRecord) -> None:
             if record.levelno == logging.INFO:
                 tell(f"totonoe: {record.getMessage()}")
 
-    log, handler = logging.getLogger(KERNELS), Told()
+    log, handler = logging.getLogger(KERNELS), LogCollector()
     level = log.level
     log.addHandler(handler)
     log.setLevel(logging.INFO)

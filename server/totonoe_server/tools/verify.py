@@ -10,7 +10,7 @@ from pathlib import Path
 import typer
 
 from totonoe_core.base.errors import Quota
-from totonoe_core.engine.factory import DataDir, Inspected
+from totonoe_core.engine.factory import DataDir, InspectedFile
 from totonoe_server.access.book import FORMAT, Book
 from totonoe_server.access.errors import FileError
 from totonoe_server.life.config import SettingsError
@@ -51,7 +51,7 @@ def run(data_dir: Path | None, as_json: bool) -> int:
     return SOUND if sound else FOUND
 
 
-def _identities(data_dir: Path) -> list[Inspected]:
+def _identities(data_dir: Path) -> list[InspectedFile]:
     """Look at the file of identities, if there is one: its form, its bounds and its mode."""
     book, findings = Book(data_dir), []
     count = 0
@@ -61,10 +61,10 @@ def _identities(data_dir: Path) -> list[Inspected]:
         count = len(book.read())
     except FileError as error:
         findings.append(str(error))
-    return [Inspected(book.path.name, "", False, FORMAT, count, tuple(findings))]
+    return [InspectedFile(book.path.name, "", False, FORMAT, count, tuple(findings))]
 
 
-def _line(table: Inspected) -> str:
+def _line(table: InspectedFile) -> str:
     if table.left_by_crash:
         return f"{table.path}: left by a crash, the next start removes it"
     name = f" ({table.name}{', deleted' if table.deleted else ''})" if table.name else ""

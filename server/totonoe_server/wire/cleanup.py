@@ -52,5 +52,7 @@ def cleaned_up_to_wire(
     return _cleaned_up_to_wire(value, revision=revision, applied=not rest.pop("dry_run"), **rest)
 
 
-def _radius(value: Blast, gone: Iterable[cleanup.Replaced | cleanup.Faded]) -> pb.BlastRadius:
+def _radius(
+    value: Blast, gone: Iterable[cleanup.ReplacedMemory | cleanup.FadedMemory]
+) -> pb.BlastRadius:
     return _blast_to_wire(value, recalled_count=sum(memory.recalled for memory in gone))

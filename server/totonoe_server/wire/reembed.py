@@ -6,9 +6,9 @@ from totonoe.v1 import reembed_pb2 as pb
 from totonoe_core.domain.reembed import (
     Reembed,
     Reembedded,
+    ReembedMessage,
     ReembedProgress,
     ReembedState,
-    ReembedTold,
 )
 from totonoe_server.wire.mapping import HEADER, decoder, encoder
 
@@ -18,7 +18,7 @@ _done_to_wire = encoder(Reembedded, pb.ReembedDone, given=HEADER)
 _state_to_wire = encoder(ReembedState, pb.ReembedStats, names={"model": "model.key"})
 
 
-def told_to_wire(value: ReembedTold) -> pb.ReembedResponse:
+def told_to_wire(value: ReembedMessage) -> pb.ReembedResponse:
     """Return one message of the stream."""
     if value.progress is not None:
         return pb.ReembedResponse(progress=progress_to_wire(value.progress))

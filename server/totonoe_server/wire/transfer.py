@@ -9,8 +9,8 @@ from totonoe_core.domain.transfer import (
     ExportQuery,
     Header,
     ImportItem,
+    ImportProgress,
     ImportQuery,
-    ImportTold,
 )
 from totonoe_server import status
 from totonoe_server.wire.mapping import decoder, encoder
@@ -39,7 +39,7 @@ item_to_wire = encoder(
     pb.ImportItem,
     computed={"error": lambda value: value.error and status.item_error_of(value.error)},
 )
-told_to_wire = encoder(ImportTold, pb.ImportResponse, names={"record_counts": "counts"})
+told_to_wire = encoder(ImportProgress, pb.ImportResponse, names={"record_counts": "counts"})
 
 
 def start_from_wire(request: pb.ImportRequest) -> pb.ImportStart:

@@ -46,7 +46,7 @@ def keys_of(link: Link) -> set[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Said:
+class _GuardNote:
     """What the guard said of a statement and another memory, in the words of a Note."""
 
     verb: str
@@ -260,17 +260,17 @@ def _forgotten(answered: Iterable[tuple[Statement, Remembered]]) -> list[tuple[i
     ]
 
 
-def _said(remembered: Remembered) -> _Said | None:
+def _said(remembered: Remembered) -> _GuardNote | None:
     """Return what the guard said of a statement; `None` for nothing."""
     duplicate, question = remembered.duplicate, remembered.question
     if duplicate is not None:
-        return _Said("says the same as", duplicate.memory_id, quoted(duplicate))
+        return _GuardNote("says the same as", duplicate.memory_id, quoted(duplicate))
     for similar in remembered.similar:
         if similar.judgement is not None and similar.judgement.verdict in _DIFFERENT:
             difference = _difference(similar.judgement) if may_quote(similar.source) else ""
-            return _Said("differs from", similar.memory_id, quoted(similar), difference)
+            return _GuardNote("differs from", similar.memory_id, quoted(similar), difference)
     if question is not None:
-        return _Said("may say the same as", question.memory_id, quoted(question))
+        return _GuardNote("may say the same as", question.memory_id, quoted(question))
     return None
 
 
@@ -282,7 +282,7 @@ def _difference(judgement: Judgement) -> str:
     return ""
 
 
-def _place(places: Mapping[str, Sequence[int]], statement: Statement, said: _Said) -> str:
+def _place(places: Mapping[str, Sequence[int]], statement: Statement, said: _GuardNote) -> str:
     """Return where a memory is said: another line of this file, else of another, else its id."""
     for path, lines in sorted(places.items()):
         for line in lines:

@@ -21,7 +21,7 @@ AGES = {"1": "since yesterday", "7": "in 7 days", "30": "in 30 days", "365": "in
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class PairView:
     """Two memories of which somebody can tell whether they say the same; `a` is the older one.
 
     `asked`: it is an open question; else a search found it. `replaces`: it asks whether `b` takes
@@ -66,7 +66,7 @@ class Filters:
         """True if there is a condition."""
         return any(self.query.values())
 
-    def meets(self, pair: Pair) -> bool:
+    def meets(self, pair: PairView) -> bool:
         """Return whether a pair is shown."""
         both = (pair.a, pair.b)
         since = datetime.now(UTC) - timedelta(days=int(self.age or 0))
@@ -84,7 +84,7 @@ class Gathered:
     `complete`: these are all. `revision` of the collection when they were read.
     """
 
-    pairs: tuple[Pair, ...]
+    pairs: tuple[PairView, ...]
     complete: bool
     revision: int
 
@@ -98,14 +98,14 @@ async def gather(client: AsyncClient, desk: Desk, filters: Filters, wanted: int)
     needed = min(limits.PAGE_ROWS, wanted + len(desk.later))
     size = limits.PAGE_ROWS if filters.any else needed
     extra = [pair for pair in await _found(client, desk) if filters.meets(pair)]
-    kept: dict[frozenset[str], Pair] = {}
+    kept: dict[frozenset[str], PairView] = {}
     token, revision, complete = "", 0, False
     for _ in range(limits.QUESTION_PAGES_MAX):
         page = await client.list_questions(page_size=size, page_token=token)
         revision, token = page.revision, page.next_page_token
         for question in page.questions:
             replaces = question.kind is QuestionKind.REPLACES
-            pair = Pair(question.a, question.b, question.same_probability, True, replaces)
+            pair = PairView(question.a, question.b, question.same_probability, True, replaces)
             if filters.meets(pair):
                 kept.setdefault(pair.ids, pair)
         complete = not token
@@ -123,7 +123,7 @@ async def gather(client: AsyncClient, desk: Desk, filters: Filters, wanted: int)
     return Gathered(tuple(now), complete, revision)
 
 
-async def _found(client: AsyncClient, desk: Desk) -> list[Pair]:
+async def _found(client: AsyncClient, desk: Desk) -> list[PairView]:
     """Return the pairs of the last search that are live still, as they are now."""
     if not desk.found:
         return []
@@ -134,7 +134,7 @@ async def _found(client: AsyncClient, desk: Desk) -> list[Pair]:
     return [replace(pair, a=now[pair.a.id], b=now[pair.b.id]) for pair in desk.found]
 
 
-async def weighed(client: AsyncClient, pair: Pair) -> Judgement | None:
+async def weighed(client: AsyncClient, pair: PairView) -> Judgement | None:
     """Return the judgement of a pair, which relates `b` to `a`, as it is now and with weights."""
     if pair.asked:
         page = await client.list_questions(
@@ -145,7 +145,7 @@ async def weighed(client: AsyncClient, pair: Pair) -> Judgement | None:
     return (await client.compare(pair.a.content, pair.b.content)).judgement
 
 
-async def look_for_more(client: AsyncClient) -> list[Pair]:
+async def look_for_more(client: AsyncClient) -> list[PairView]:
     """Compare all memories with each other, and return the pairs that may say the same.
 
     It replays no recall; memories that no save had compared get their questions.
@@ -174,7 +174,7 @@ async def look_for_more(client: AsyncClient) -> list[Pair]:
     read_now = await client.get_many(sorted(ids))
     now = {memory.id: memory for memory in read_now.memories if memory.status is Status.ACTIVE}
     return [
-        Pair(
+        PairView(
             now[candidate.memory_a_id],
             now[candidate.memory_b_id],
             candidate.judgement.same_probability if candidate.judgement else 0.0,

@@ -11,7 +11,7 @@ from starlette.responses import Response
 
 from totonoe.console import limits, texts
 from totonoe.console.pages import pairs
-from totonoe.console.pages.pairs import Filters, Pair
+from totonoe.console.pages.pairs import Filters, PairView
 from totonoe.console.sessions import Done, Session
 from totonoe.console.view import Form, View
 from totonoe.enums import Answer
@@ -73,7 +73,7 @@ async def _open_count(view: View) -> int:
     return stats.collections[0].open_question_count if stats.collections else 0
 
 
-async def _shown(client: AsyncClient, pair: Pair) -> dict[str, Any]:
+async def _shown(client: AsyncClient, pair: PairView) -> dict[str, Any]:
     """Return the parts of a pair on the page: what differs, and why it is asked."""
     judgement = await pairs.weighed(client, pair)
     return {

@@ -49,7 +49,7 @@ from totonoe_core.engine.commands import settings
 from totonoe_core.engine.jobs.verify import Verifier
 from totonoe_core.engine.state.futures import ready, settled, submit, then
 from totonoe_core.engine.state.state import CollectionState
-from totonoe_core.engine.writer.written import Written
+from totonoe_core.engine.writer.written import WriteCounters
 from totonoe_core.judging import JudgingService
 from totonoe_core.rules import validate
 from totonoe_core.store.records import Place
@@ -98,7 +98,7 @@ class Collections:
         self._searchers = searchers
         self._openers = ThreadPoolExecutor(OPEN_THREADS, "open")
         self._indexer = ThreadPoolExecutor(1, "index")
-        self.written = Written()
+        self.written = WriteCounters()
         self.store = store
         self._catalog = store.catalogue()
         self.names = Names(store, self._catalog, clock)

@@ -25,7 +25,7 @@ from totonoe_core.engine.catalog.collections import Collections
 from totonoe_core.engine.state.futures import shutting_down
 from totonoe_core.engine.state.state import CollectionState
 from totonoe_core.rules.snapshots import check_room
-from totonoe_core.store.records import Examined, Place
+from totonoe_core.store.records import ExaminedSnapshot, Place
 from totonoe_core.store.seam import CollectionFile, FileCopies
 
 _log = logging.getLogger(__name__)
@@ -241,7 +241,7 @@ def verified_copy(
         )
 
 
-def sound(examined: Examined, path: Path) -> Snapshot:
+def sound(examined: ExaminedSnapshot, path: Path) -> Snapshot:
     """Return the snapshot of an examined file. Raises `Corruption` if it has faults."""
     if examined.faults or examined.snapshot is None:
         shown = "; ".join(examined.faults[:3])

@@ -63,7 +63,7 @@ class Opening:
 
 
 @dataclass(slots=True, eq=False)
-class _Leaving:
+class _Closing:
     """A collection that is being closed."""
 
     collection: Collection | None
@@ -113,7 +113,7 @@ class Openings:
         """Ordered by last use."""
         self._waiting: dict[str, Opening] = {}
         self._retired: list[Opening] = []
-        self._leaving: dict[str, _Leaving] = {}
+        self._leaving: dict[str, _Closing] = {}
         self._infos: dict[str, str] = {}
         """Settings of closed collections, which nobody can change; each reader has a token."""
         self._info_reads: dict[str, object] = {}
@@ -285,12 +285,12 @@ class Openings:
         leaving = self._leave(opening.name, collection, keep_info=True)
         self._run(leaving.closed, lambda: collection.close(_UNTIL_CLOSED_S))
 
-    def _leave(self, name: str, collection: Collection | None, keep_info: bool) -> _Leaving:
+    def _leave(self, name: str, collection: Collection | None, keep_info: bool) -> _Closing:
         """Mark a collection as closing; calls that open its name again wait. Under the lock.
 
         Its settings are kept for reads while it is closed.
         """
-        leaving = self._leaving[name] = _Leaving(collection, Future(), keep_info)
+        leaving = self._leaving[name] = _Closing(collection, Future(), keep_info)
 
         def left(closed: Future[None]) -> None:
             if closed.exception() is not None:

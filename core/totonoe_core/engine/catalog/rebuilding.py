@@ -45,7 +45,7 @@ class Rebuilt:
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class _UnlistedFile:
     """A file that the catalogue does not list; `time_us` is that of its newest operation."""
 
     uid: str
@@ -90,7 +90,9 @@ def rebuild_catalogue(store: Store, clock: Clock) -> Rebuilt:
         catalog.close()
 
 
-def _unlisted(store: Store, catalog: FileCatalog) -> tuple[list[_Found], list[tuple[str, str]]]:
+def _unlisted(
+    store: Store, catalog: FileCatalog
+) -> tuple[list[_UnlistedFile], list[tuple[str, str]]]:
     """Return the files that a catalogue does not list, and those that cannot be read."""
     found, unread = [], []
     for uid in catalog.unlisted():
@@ -99,7 +101,7 @@ def _unlisted(store: Store, catalog: FileCatalog) -> tuple[list[_Found], list[tu
         except (TotonoeError, OSError, KeyError, ValueError) as error:
             unread.append((f"collections/{uid}", str(error)))
         else:
-            found.append(_Found(uid, info, time_us))
+            found.append(_UnlistedFile(uid, info, time_us))
     return found, unread
 
 

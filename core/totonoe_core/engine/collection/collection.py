@@ -50,7 +50,7 @@ from totonoe_core.engine.state.checkpointing import Checkpointing
 from totonoe_core.engine.state.futures import Why, settled, shutting_down, submit, then
 from totonoe_core.engine.state.state import CollectionState
 from totonoe_core.engine.writer.writer import Group, Job, Vector, Writer
-from totonoe_core.engine.writer.written import Written
+from totonoe_core.engine.writer.written import WriteCounters
 from totonoe_core.index.arrays import STATUSES
 from totonoe_core.judging import JudgingService
 from totonoe_core.rules import validate
@@ -82,7 +82,7 @@ class Collection:
         clock: Clock,
         searchers: ReadPool,
         indexer: ThreadPoolExecutor,
-        written: Written,
+        written: WriteCounters,
     ) -> None:
         self._store = store
         self._place = place
@@ -351,7 +351,7 @@ class Collection:
     ) -> Future[Recalled]:
         def work() -> Recalled:
             self.recall_count += 1
-            asked = reading.Asked(query, vector, model_number, degraded)
+            asked = reading.EmbeddedQuery(query, vector, model_number, degraded)
             if vector is not None and model_number == self._state.index.model_number:
                 # The first vector may have been stored after the query was checked.
                 self._state.check_dimension(len(vector))

@@ -23,10 +23,9 @@ from totonoe_core.engine.commands.judged_pairs import JudgedPair
 from totonoe_core.engine.state.comparing import comparison_at
 from totonoe_core.engine.state.futures import attempt, ready, submit, then
 from totonoe_core.engine.state.state import CollectionState
-from totonoe_core.judging import JudgingService, cascade
-from totonoe_core.judging import Pair as TextPair
+from totonoe_core.judging import JudgingService, TextPair, cascade
 from totonoe_core.judging.hearing import stated_for
-from totonoe_core.rules.learned_bounds import Answered, learned, reason
+from totonoe_core.rules.learned_bounds import AnsweredPair, learned, reason
 from totonoe_core.text.normalize import refusing_hash
 
 _ANSWERS = Merge | Resolve | Dismiss
@@ -136,7 +135,7 @@ class Learning:
             learned=bounds,
         )
 
-    def _answered(self, info: CollectionInfo, judged: JudgedPair) -> Answered | None:
+    def _answered(self, info: CollectionInfo, judged: JudgedPair) -> AnsweredPair | None:
         """Return what a pair was answered, with its probability now; `None` if it differs hard."""
         compared = comparison_at(info, judged.b, judged.a, judged.cosine, by_vectors=True)
         judgement = compared.judgement
@@ -146,11 +145,11 @@ class Learning:
             texts = _texts(judged)
             _, opinion = self._judging.look_up(texts)
             if opinion is not None:
-                pair = cascade.Open(0, compared, judgement)
+                pair = cascade.OpenPair(0, compared, judgement)
                 judgement = cascade.judged_by(
                     pair, stated_for(opinion, texts, judged.b), info.guard
                 )
-        return Answered(judgement.same_probability, judged.same)
+        return AnsweredPair(judgement.same_probability, judged.same)
 
 
 def _texts(pair: JudgedPair) -> TextPair:

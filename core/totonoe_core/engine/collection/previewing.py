@@ -30,7 +30,7 @@ from totonoe_core.domain.memories import (
 from totonoe_core.domain.questions import Resolve, Resolved
 from totonoe_core.domain.tidy import Tidied, Tidy
 from totonoe_core.domain.undo import Undo, Undone
-from totonoe_core.engine.collection.vectors import Embedded, Vectors
+from totonoe_core.engine.collection.vectors import EmbeddedTexts, Vectors
 from totonoe_core.engine.guarding.judging import NeedsOpinion
 from totonoe_core.engine.queries.reads import Reads
 from totonoe_core.engine.state.futures import ready, settled, then
@@ -98,7 +98,7 @@ class Previewing:
     def _tried(self, job: Job) -> Future[Applied]:
         """Try a job; again with a vector or a judge's opinions, as the writer does."""
 
-        def embedded(found: Embedded) -> Future[Applied]:
+        def embedded(found: EmbeddedTexts) -> Future[Applied]:
             job.embedded, job.embedded_by = dict(found.vectors), found.key
             return self._tried(job)
 
@@ -142,7 +142,7 @@ class Previewing:
     ) -> Future[Previewed[T]]:
         """Preview a command; once more if texts of it, or of old versions, need vectors."""
 
-        def preview(found: Embedded) -> Future[Previewed[T]]:
+        def preview(found: EmbeddedTexts) -> Future[Previewed[T]]:
             return self._previewed(command, lambda decider: work(decider, self._looking(found)))
 
         def again(first: Future[Previewed[T]]) -> Future[Previewed[T]]:
@@ -151,9 +151,9 @@ class Previewing:
                 return first
             return then(self._vectors.embedded(error.texts or texts), preview)
 
-        return then(settled(preview(Embedded({}, ""))), again)
+        return then(settled(preview(EmbeddedTexts({}, ""))), again)
 
-    def _looking(self, found: Embedded) -> Operation:
+    def _looking(self, found: EmbeddedTexts) -> Operation:
         """Make an operation for a dry run. On the writer's thread."""
         state = self._state
         own = found.key == state.info.model.key

@@ -38,7 +38,7 @@ from totonoe_core.rules import tidy_plan, validate
 
 
 @dataclass(frozen=True, slots=True)
-class Embedded:
+class EmbeddedTexts:
     """Vectors of texts, and the key of their model."""
 
     vectors: Mapping[str, Vector]
@@ -103,17 +103,17 @@ class Vectors:
             return None if self._state.published.model.embeds else service
         return service if identity.key == pending.model.key else None
 
-    def embedded(self, texts: Sequence[str]) -> Future[Embedded]:
+    def embedded(self, texts: Sequence[str]) -> Future[EmbeddedTexts]:
         """Return vectors of texts by the collection's model, or by the one in preparation.
 
         Raises as `embedder`.
         """
         service = self.preparing() or self.embedder()
 
-        def keep(found: NDArray[np.float32]) -> Future[Embedded]:
+        def keep(found: NDArray[np.float32]) -> Future[EmbeddedTexts]:
             identity = service.identity
             assert identity is not None
-            return ready(Embedded(dict(zip(texts, found, strict=True)), identity.key))
+            return ready(EmbeddedTexts(dict(zip(texts, found, strict=True)), identity.key))
 
         return then(service.submit(texts), keep)
 
@@ -201,7 +201,7 @@ class Vectors:
         """
         every = list(dict.fromkeys([*texts.values(), *job.wanted]))
 
-        def keep(found: Embedded) -> Future[None]:
+        def keep(found: EmbeddedTexts) -> Future[None]:
             info = self._state.published
             job.embedded, job.embedded_by = {**found.vectors}, found.key
             if found.key == info.model.key and job.model_number == info.model_number:

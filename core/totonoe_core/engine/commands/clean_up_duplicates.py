@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from totonoe_core.base import limits
 from totonoe_core.domain.blast import refuse_over
-from totonoe_core.domain.cleanup import CleanedUp, CleanUpDuplicates, DoublesPlan, Replaced
+from totonoe_core.domain.cleanup import CleanedUp, CleanUpDuplicates, DoublesPlan, ReplacedMemory
 from totonoe_core.domain.decay import recalled_lately
 from totonoe_core.domain.keeping import protected
 from totonoe_core.domain.records import Memory, StateKind
@@ -62,7 +62,7 @@ def plan(
     members: dict[_Key, list[tuple[int, Memory]]] = {}
     for slot, memory in found:
         members.setdefault(_equal(memory), []).append((slot, memory))
-    replaced: list[tuple[Replaced, Memory, Memory]] = []
+    replaced: list[tuple[ReplacedMemory, Memory, Memory]] = []
     for same in members.values():
         (_, kept), *others = sorted(same, key=lambda item: _rank(item[1]))
         replaced += [
@@ -112,7 +112,7 @@ def apply(ledger: Ledger, operation: Operation, command: CleanUpDuplicates) -> C
 def _fitted(
     state: CollectionState,
     rows: Rows,
-    replaced: tuple[Replaced, ...],
+    replaced: tuple[ReplacedMemory, ...],
     more_count: int,
     now_us: int,
 ) -> CleanedUp:
@@ -154,6 +154,6 @@ def _rank(memory: Memory) -> tuple[object, ...]:
     return (not protected(fields), -fields.confidence, -memory.created_us, memory.id)
 
 
-def _replaced(memory: Memory, kept: Memory, recalled: bool) -> Replaced:
+def _replaced(memory: Memory, kept: Memory, recalled: bool) -> ReplacedMemory:
     text = snippet(memory.content, limits.SNIPPET_CHARS)
-    return Replaced(memory.id, kept.id, 1.0, text, recalled)
+    return ReplacedMemory(memory.id, kept.id, 1.0, text, recalled)

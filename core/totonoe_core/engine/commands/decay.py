@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from totonoe_core.base import limits
 from totonoe_core.domain import decay
 from totonoe_core.domain.blast import refuse_over
-from totonoe_core.domain.cleanup import Decay, Decayed, DecayPlan, Faded
+from totonoe_core.domain.cleanup import Decay, Decayed, DecayPlan, FadedMemory
 from totonoe_core.domain.decay import DecayReport
 from totonoe_core.domain.keeping import protected
 from totonoe_core.domain.records import Fields, Memory
@@ -58,7 +58,7 @@ def plan(state: CollectionState, rows: Rows, command: Decay, now_us: int) -> Dec
     below = np.flatnonzero((effective < command.close_below) & ~columns.protected)
     order = below[np.lexsort((view.take("row", slots[below]), effective[below]))]
     recalled = columns.recalled(now_us)
-    faded: list[Faded] = []
+    faded: list[FadedMemory] = []
     closing: list[Memory] = []
     for start in range(0, min(len(order), limits.DECAY_READ_MAX), _READ_AT_ONCE):
         part = order[start : start + _READ_AT_ONCE]
@@ -68,7 +68,7 @@ def plan(state: CollectionState, rows: Rows, command: Decay, now_us: int) -> Dec
                 number = at[slot]
                 last_us = int(columns.last_access_us[number])
                 faded.append(
-                    Faded(
+                    FadedMemory(
                         memory.id,
                         memory.fields.confidence,
                         float(effective[number]),

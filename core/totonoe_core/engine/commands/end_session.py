@@ -24,7 +24,7 @@ from totonoe_core.domain.cleanup import (
     Group,
     GroupBy,
     Measure,
-    Replaced,
+    ReplacedMemory,
     SessionEnded,
     SessionPlan,
 )
@@ -308,7 +308,7 @@ def _group(
         snippet=snippet(kept.content, limits.SNIPPET_CHARS),
         category=kept.fields.category,
         superseded=tuple(
-            Replaced(
+            ReplacedMemory(
                 memory.id,
                 kept.id,
                 pairs[first, number],

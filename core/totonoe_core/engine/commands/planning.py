@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from totonoe_core.domain import blast
 from totonoe_core.domain.blast import Blast
-from totonoe_core.domain.cleanup import Seen
+from totonoe_core.domain.cleanup import PlannedMemory
 from totonoe_core.domain.decay import Columns
 from totonoe_core.domain.keeping import PROTECTED_CATEGORIES, PROTECTED_FROM
 from totonoe_core.domain.records import Memory, StateKind, Status
@@ -74,13 +74,15 @@ def read(
     ]
 
 
-def seen(memories: Iterable[Memory]) -> tuple[Seen, ...]:
+def seen(memories: Iterable[Memory]) -> tuple[PlannedMemory, ...]:
     """Return memories as a plan found them, each once."""
-    by_row = {memory.row: Seen(memory.id, memory.row, memory.revision) for memory in memories}
+    by_row = {
+        memory.row: PlannedMemory(memory.id, memory.row, memory.revision) for memory in memories
+    }
     return tuple(by_row.values())
 
 
-def unchanged(ledger: Ledger, found: Sequence[Seen]) -> Mapping[str, Memory]:
+def unchanged(ledger: Ledger, found: Sequence[PlannedMemory]) -> Mapping[str, Memory]:
     """Return the memories that are unchanged since the plan, by id."""
     now = ledger.rows.memories([seen.row for seen in found])
     return {

@@ -26,7 +26,7 @@ from totonoe_core.store.records import Touched
 
 
 @dataclass(frozen=True, slots=True)
-class _Named:
+class _PurgeTargets:
     """Memories that a Purge names, by id, and the unknown ids."""
 
     memories: dict[str, Memory]
@@ -80,7 +80,7 @@ class Purging:
             len(file.purge.episodes_with(named.memories)),
         )
 
-    def _named(self, command: Purge) -> _Named:
+    def _named(self, command: Purge) -> _PurgeTargets:
         memories: dict[str, Memory] = {}
         missing = []
         for memory_id in command.ids:
@@ -95,7 +95,7 @@ class Purging:
                 memories[memory.id] = memory
         if missing and len(command.ids) == 1:
             raise NotFound("MEMORY_NOT_FOUND", kind="memory", name=missing[0])
-        return _Named(memories, tuple(missing))
+        return _PurgeTargets(memories, tuple(missing))
 
     def _forgotten(self, memory_id: str) -> Memory | None:
         """Return a forgotten memory, private or not."""
@@ -126,7 +126,7 @@ class Purging:
             revision=0,
         )
 
-    def _pass_on(self, operation: Operation, named: _Named) -> None:
+    def _pass_on(self, operation: Operation, named: _PurgeTargets) -> None:
         """Point chains of superseded memories past the purged ones.
 
         If the purged one ends a chain, or more than MERGE_CHAIN_MAX come before it, its id stays in
@@ -146,7 +146,7 @@ class Purging:
                     after = replace(before, superseded_by=onward)
                     self._ledger.replace(operation, before, after)
 
-    def _rewrite_replies(self, named: _Named, *, write: bool) -> int:
+    def _rewrite_replies(self, named: _PurgeTargets, *, write: bool) -> int:
         gone = {memory.row for memory in named.memories.values()}
 
         def unlinked(revision: int) -> bool:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection
 from typing import Any, cast
 
 from totonoe_core.base import plain
-from totonoe_core.domain.cleanup import Faded, Group, Replaced
+from totonoe_core.domain.cleanup import FadedMemory, Group, ReplacedMemory
 from totonoe_core.domain.commands import Applied, Result
 from totonoe_core.domain.graph import Linked, Unlinked
 from totonoe_core.domain.memories import LostDetail, Merged, Remembered, Updated
@@ -76,7 +76,7 @@ class Redaction:
                 return dataclasses.replace(value, snippet="")
             case OutdatedMatch(memory_id=memory_id, replaced_by_id=newer_id):
                 return value if self._ids.isdisjoint((memory_id, newer_id)) else _unsnipped(value)
-            case Replaced() | Faded() if value.memory_id in self._ids:
+            case ReplacedMemory() | FadedMemory() if value.memory_id in self._ids:
                 return dataclasses.replace(value, snippet="")
             case Group(kept_id=memory_id) if memory_id in self._ids:
                 return self._parts(dataclasses.replace(value, snippet=""))

@@ -39,7 +39,7 @@ Vector = NDArray[np.float32]
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class PreparedDraft:
     """The text of a Remember for the guard, and the memory that it would grow.
 
     `waits`: it is saved pending, and grows and replaces nothing.
@@ -50,7 +50,7 @@ class Wanted:
     waits: bool
 
 
-def wanted(ledger: Ledger, command: Remember, now_us: int) -> Wanted:
+def wanted(ledger: Ledger, command: Remember, now_us: int) -> PreparedDraft:
     """Prepare the text of a Remember, with its replaced memories.
 
     Raises as `superseding.named`, and `InvalidArgument` (REVIEW_FIRST) for a text that waits for a
@@ -77,7 +77,7 @@ def wanted(ledger: Ledger, command: Remember, now_us: int) -> Wanted:
         if not same_text or payload_hash(fields) != payload_hash(grown.fields):
             # Memories that already say the same may still refuse it.
             text = replace(text, replaced=(ledger.slot_of(grown),))
-    return Wanted(text, grown, waits)
+    return PreparedDraft(text, grown, waits)
 
 
 def _distinct(ledger: Ledger, command: Remember) -> list[Memory]:
@@ -270,7 +270,7 @@ class Remembering:
     def _refused(
         self,
         operation: Operation,
-        found: Wanted,
+        found: PreparedDraft,
         text: GuardedText,
         report: GuardReport,
         neighbours: Neighbours | None,

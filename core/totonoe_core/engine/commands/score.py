@@ -10,14 +10,14 @@ from totonoe_core.base import limits
 from totonoe_core.domain.consolidate import Score, Scored
 from totonoe_core.domain.records import LinkType, Memory
 from totonoe_core.engine.guarding.guarding import Guarding
-from totonoe_core.engine.guarding.judging import Judged, NeedsOpinion
+from totonoe_core.engine.guarding.judging import JudgedNeighbour, NeedsOpinion
 from totonoe_core.engine.guarding.likely import link_to
 from totonoe_core.engine.guarding.texts import GuardedText
 from totonoe_core.engine.state import unscored
 from totonoe_core.engine.state.ledger import Ledger, Operation
 from totonoe_core.engine.state.sight import may_see
 from totonoe_core.index import masks
-from totonoe_core.judging import Pair
+from totonoe_core.judging import TextPair
 
 
 def score(ledger: Ledger, guarding: Guarding, operation: Operation, command: Score) -> Scored:
@@ -57,12 +57,12 @@ def score(ledger: Ledger, guarding: Guarding, operation: Operation, command: Sco
 
 def _compared(
     ledger: Ledger, guarding: Guarding, operation: Operation, memories: Sequence[Memory]
-) -> list[tuple[Judged, ...]]:
+) -> list[tuple[JudgedNeighbour, ...]]:
     """Return what probably says the same as each memory, up to the first that must wait."""
     # A judge that is paid for each pair is asked about saves only.
     may_ask = operation.may_ask and guarding.has_own_judge
-    found: list[tuple[Judged, ...]] = []
-    asked: list[Pair] = []
+    found: list[tuple[JudgedNeighbour, ...]] = []
+    asked: list[TextPair] = []
     for memory in memories:
         try:
             likely = _likely(ledger, guarding, operation, memory, may_ask)
@@ -80,7 +80,7 @@ def _compared(
 
 def _likely(
     ledger: Ledger, guarding: Guarding, operation: Operation, memory: Memory, may_ask: bool
-) -> tuple[Judged, ...]:
+) -> tuple[JudgedNeighbour, ...]:
     """Return the memories that probably say the same as one, as its own agent would save it."""
     text = GuardedText(
         policy=ledger.state.info.guard,
@@ -99,7 +99,7 @@ def _likely(
 
 
 def _linked(
-    ledger: Ledger, operation: Operation, memory: Memory, likely: Sequence[Judged]
+    ledger: Ledger, operation: Operation, memory: Memory, likely: Sequence[JudgedNeighbour]
 ) -> list[tuple[Memory, Memory]]:
     """Link a memory to those that probably say the same; return the new pairs."""
     made = []

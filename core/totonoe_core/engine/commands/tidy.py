@@ -79,7 +79,7 @@ def counted(codes: Iterable[int]) -> tuple[tuple[StateKind, int], ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class _Findings:
     """Findings of a run: groups to close, figures, and where the next run begins."""
 
     doubles: list[Doubles]
@@ -145,7 +145,7 @@ class Tidying:
             ledger.close(operation, memory, ended)
         return _closed(doubles, cluster_id)
 
-    def _found(self, command: Tidy, now_us: int) -> _Found:
+    def _found(self, command: Tidy, now_us: int) -> _Findings:
         """Find the doubles to close.
 
         Columns nominate and rows decide. States before the window are considered only as doubles of
@@ -177,7 +177,7 @@ class Tidying:
         # Doubles that are all protected are not left for a later run.
         more = bool(found) and (unread or count > may.closing)
         kept = tidy.cut(found, may.closing)
-        return _Found(kept, counted(kinds[within].tolist()), more, cursor, may)
+        return _Findings(kept, counted(kinds[within].tolist()), more, cursor, may)
 
     def _doubles(
         self,
@@ -206,7 +206,7 @@ class Tidying:
         doubles = tidy.doubles(self._ledger.rows.memories(read).values())
         return doubles, len(slots) > read_max
 
-    def _answer(self, found: _Found) -> Tidied:
+    def _answer(self, found: _Findings) -> Tidied:
         closing = [memory.fields.state_kind for each in found.doubles for memory in each.closed]
         return Tidied(
             clusters=tuple(_closed(doubles, "") for doubles in found.doubles),

@@ -37,7 +37,7 @@ from totonoe_core.engine.state.ledger import DEAD, Ledger, NeedsVector, Operatio
 from totonoe_core.engine.state.sight import may_see
 from totonoe_core.engine.state.touched import LinkKey, Reach, one_way
 from totonoe_core.index.collection_index import Features
-from totonoe_core.judging import Pair
+from totonoe_core.judging import TextPair
 from totonoe_core.store import rows
 from totonoe_core.store.records import SETTINGS_KEY, OperationRow
 
@@ -217,7 +217,7 @@ class Planner:
         memories = self._plan.memories
         replaced = tuple(self._ledger.slot_of(now) for now, _ in memories.values())
         refused: dict[int, UndoConflict] = {}
-        asked: list[Pair] = []
+        asked: list[TextPair] = []
         said = {} if self._command.force else self._said_again()
         state, vectors = self._ledger.state, [features.vector for features in said.values()]
         with state.scans.expecting(state.index, state.info.guard, vectors):

@@ -15,10 +15,10 @@ from totonoe_core.domain.records import (
     SimilarMemory,
     Verdict,
 )
-from totonoe_core.engine.guarding.judging import Judged, undecided
+from totonoe_core.engine.guarding.judging import JudgedNeighbour, undecided
 from totonoe_core.engine.guarding.texts import Texts
 from totonoe_core.guard import candidates
-from totonoe_core.guard.candidates import Candidate, Found
+from totonoe_core.guard.candidates import Candidate, GuardResult
 from totonoe_core.text.normalize import snippet
 from totonoe_core.text.reading.budget import ReadingBudget
 
@@ -32,8 +32,8 @@ class Neighbours:
     """
 
     near: tuple[Candidate, ...]
-    judged: tuple[Judged, ...]
-    likely: tuple[Judged, ...]
+    judged: tuple[JudgedNeighbour, ...]
+    likely: tuple[JudgedNeighbour, ...]
     texts: Texts
     reading: ReadingBudget
     unread: bool = False
@@ -48,9 +48,9 @@ def shown(near: Sequence[Candidate], above: float) -> list[Candidate]:
 
 def reported(
     texts: Texts,
-    found: Found,
+    found: GuardResult,
     near: Sequence[Candidate],
-    judged: Mapping[int, Judged],
+    judged: Mapping[int, JudgedNeighbour],
     now_us: int,
     why_not: str,
 ) -> GuardReport:
@@ -60,7 +60,7 @@ def reported(
     ----------
     near : sequence of Candidate
         The memories to show.
-    judged : mapping of slot to Judged
+    judged : mapping of slot to JudgedNeighbour
         What was read.
     why_not : str
         The reason why no layer ran; empty if they ran.
@@ -140,7 +140,7 @@ def with_linked(
 
 
 def _similar(
-    texts: Texts, chosen: Sequence[Candidate], judged: Mapping[int, Judged], now_us: int
+    texts: Texts, chosen: Sequence[Candidate], judged: Mapping[int, JudgedNeighbour], now_us: int
 ) -> tuple[SimilarMemory, ...]:
     return tuple(
         SimilarMemory(
@@ -159,7 +159,7 @@ def _similar(
     )
 
 
-def _as_candidate(texts: Texts, judged: Judged) -> Candidate:
+def _as_candidate(texts: Texts, judged: JudgedNeighbour) -> Candidate:
     """Return a memory that was read with both its similarities."""
     return Candidate(
         slot=judged.slot,
@@ -169,7 +169,7 @@ def _as_candidate(texts: Texts, judged: Judged) -> Candidate:
     )
 
 
-def _gravest(refused_by: int, judged: Mapping[int, Judged], near: bool) -> Verdict:
+def _gravest(refused_by: int, judged: Mapping[int, JudgedNeighbour], near: bool) -> Verdict:
     """Return the gravest verdict on any memory that was read."""
     if refused_by >= 0:
         return judged[refused_by].judgement.verdict if refused_by in judged else Verdict.DUPLICATE

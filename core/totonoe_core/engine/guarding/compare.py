@@ -16,7 +16,7 @@ from totonoe_core.engine.state.futures import ready, then
 from totonoe_core.guard import verdict
 from totonoe_core.guard.candidates import WORDS_ABOVE, cosine_refuses
 from totonoe_core.index.collection_index import guard_tokens
-from totonoe_core.judging import JudgingService, Opinion, Pair, cascade
+from totonoe_core.judging import JudgingService, Opinion, TextPair, cascade
 from totonoe_core.judging.hearing import stated_for
 from totonoe_core.kernels.cosine import similarity64
 from totonoe_core.kernels.jaccard import jaccard_pair
@@ -75,14 +75,14 @@ def compare(
         or not cascade.is_read(compared, settled, text_b, text_a)
     ):
         return ready(answer(judgement))
-    pair = Pair.of(text_b, refusing_hash(text_b), text_a, refusing_hash(text_a))
+    pair = TextPair.of(text_b, refusing_hash(text_b), text_a, refusing_hash(text_a))
 
     def heard(_: None) -> Future[Comparison]:
         opinion = judging.look_up(pair)[1]
         if opinion is None:
             return ready(answer(judgement))
         stated = stated_for(opinion, pair, text_b)
-        judged = cascade.judged_by(cascade.Open(0, compared, settled), stated, policy)
+        judged = cascade.judged_by(cascade.OpenPair(0, compared, settled), stated, policy)
         return ready(answer(judged, stated))
 
     return then(judging.submit([pair]), heard)

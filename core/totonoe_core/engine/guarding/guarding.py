@@ -11,12 +11,17 @@ from totonoe_core.domain.calibration import CAREFUL
 from totonoe_core.domain.records import TRUST, GuardReport, Method, Verdict
 from totonoe_core.engine.guarding import answering
 from totonoe_core.engine.guarding.answering import Neighbours
-from totonoe_core.engine.guarding.judging import Judged, Judgements, NeedsOpinion, likely_same
+from totonoe_core.engine.guarding.judging import (
+    JudgedNeighbour,
+    Judgements,
+    NeedsOpinion,
+    likely_same,
+)
 from totonoe_core.engine.guarding.texts import GuardedText, Texts
 from totonoe_core.engine.state.state import CollectionState
 from totonoe_core.guard import candidates, verdict
-from totonoe_core.guard.candidates import Found, Probe
-from totonoe_core.guard.prefetched import Scanned
+from totonoe_core.guard.candidates import GuardResult, Probe
+from totonoe_core.guard.prefetched import PrefetchedScan
 from totonoe_core.index.collection_index import Features, payload_hash
 from totonoe_core.index.selection import equal
 from totonoe_core.judging import JudgingService
@@ -108,7 +113,7 @@ class Guarding:
 
     def beside(
         self, text: GuardedText, features: Features, slots: Sequence[int], reading: ReadingBudget
-    ) -> tuple[Judged, ...]:
+    ) -> tuple[JudgedNeighbour, ...]:
         """Judge some memories whatever their similarity; nobody is asked for an opinion."""
         texts = Texts(self._state, text, features)
         budget = ReadingBudget(limits.READ_PIECES_MAX, within=reading)
@@ -125,7 +130,7 @@ class Guarding:
         refuse: bool,
         neighbours: bool,
         nominate: bool,
-    ) -> Found:
+    ) -> GuardResult:
         """Run the layers, with a prefetched scan if the writer made one for the vector."""
         index, text, features = self._state.index, texts.text, texts.features
         scan = None
@@ -141,7 +146,7 @@ class Guarding:
             token_index=index.token_index,
             prefix=index.prefix,
             graph=index.graph,
-            scanned=scan if isinstance(scan, Scanned) else None,
+            scanned=scan if isinstance(scan, PrefetchedScan) else None,
             known=scan if isinstance(scan, np.ndarray) else None,
             neighbours=neighbours,
             nominate=nominate,

@@ -18,12 +18,12 @@ from totonoe_core.domain.records import TRUST, Judgement, LayerReport, Method, V
 from totonoe_core.domain.weights import Weights
 from totonoe_core.engine.guarding.texts import GuardedText, Texts
 from totonoe_core.guard import verdict
-from totonoe_core.guard.candidates import Candidate, Found
+from totonoe_core.guard.candidates import Candidate, GuardResult
 from totonoe_core.guard.prefetched import Vector
 from totonoe_core.guard.separate import is_separate
 from totonoe_core.guard.verdict import Comparison
 from totonoe_core.index.collection_index import payload_hash
-from totonoe_core.judging import JudgingService, Opinion, Pair, cascade
+from totonoe_core.judging import JudgingService, Opinion, TextPair, cascade
 from totonoe_core.judging.hearing import Hearing, stated_for
 from totonoe_core.kernels.cosine import similarity64
 from totonoe_core.text.reading.budget import ReadingBudget
@@ -32,13 +32,13 @@ from totonoe_core.text.reading.budget import ReadingBudget
 class NeedsOpinion(Exception):  # noqa: N818 - not an error: it is decided again in a moment
     """A judge should decide on pairs of texts first."""
 
-    def __init__(self, pairs: Sequence[Pair]) -> None:
+    def __init__(self, pairs: Sequence[TextPair]) -> None:
         super().__init__()
         self.pairs = tuple(pairs)
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class JudgedNeighbour:
     """A memory whose text was read; `compared` is what was found, before payload and judge."""
 
     slot: int
@@ -71,10 +71,10 @@ class Judgements:
     ) -> None:
         self._texts, self._text = texts, texts.text
         self._hearing, self._budget, self._own_judge = hearing, budget, own_judge
-        self._unheard: dict[int, Pair] = {}
+        self._unheard: dict[int, TextPair] = {}
         """Duplicates by slot of which the own judge has not been asked yet."""
         self._payload = payload_hash(texts.text.fields)
-        self.by_slot: dict[int, Judged] = {}
+        self.by_slot: dict[int, JudgedNeighbour] = {}
 
     def judge(self, slot: int, similarity: float) -> Judgement:
         """Return the judgement of a memory, which is read unless it was before.
@@ -133,7 +133,7 @@ class Judgements:
         words = len(texts.features.tokens) + len(texts.view.tokens(candidate.slot))
         return candidate.jaccard >= _SHARED_WORDS_MIN or words <= _FEW_WORDS
 
-    def _read(self, slot: int, similarity: float) -> Judged:
+    def _read(self, slot: int, similarity: float) -> JudgedNeighbour:
         """Compare the text with a memory. Equal content with another payload or key updates."""
         texts, text = self._texts, self._text
         nearness, weights, known = self._weighed(slot, similarity)
@@ -149,7 +149,7 @@ class Judgements:
             judgement = replace(judgement, verdict=other_payload, hard=True)
         if self._own_judge is not None and text.policy.action(judgement) is Action.REFUSE:
             judgement = self._unless_judge_differs(self._own_judge, slot, compared, judgement)
-        return Judged(slot, similarity, judgement, compared)
+        return JudgedNeighbour(slot, similarity, judgement, compared)
 
     def _unless_judge_differs(
         self, service: JudgingService, slot: int, compared: Comparison, judgement: Judgement
@@ -161,16 +161,16 @@ class Judgements:
         put = self._put(slot)
         known, opinion = service.look_up(put)
         if opinion is not None:
-            return self._by(opinion, put, cascade.Open(slot, compared, judgement))
+            return self._by(opinion, put, cascade.OpenPair(slot, compared, judgement))
         if not known and service.accepts:
             self._unheard[slot] = put
         return judgement
 
-    def _put(self, slot: int) -> Pair:
+    def _put(self, slot: int) -> TextPair:
         text, other = self._text, self._texts.of(slot)
-        return Pair.of(text.content, text.content_hash, other.content, other.content_hash)
+        return TextPair.of(text.content, text.content_hash, other.content, other.content_hash)
 
-    def _by(self, opinion: Opinion, put: Pair, pair: cascade.Open) -> Judgement:
+    def _by(self, opinion: Opinion, put: TextPair, pair: cascade.OpenPair) -> Judgement:
         of_own = stated_for(opinion, put, self._text.content)
         return cascade.judged_by(pair, of_own, self._text.policy)
 
@@ -230,7 +230,7 @@ class Judgements:
             return judgement
         return replace(judgement, verdict=Verdict.RELATED)
 
-    def by_own_judge(self, found: Found, may_ask: bool) -> tuple[Found, bool]:
+    def by_own_judge(self, found: GuardResult, may_ask: bool) -> tuple[GuardResult, bool]:
         """Let the daemon's own judge read what nothing settled; return who refuses by it.
 
         The second value is true if it had no time for a pair. What was read only for the judge, and
@@ -264,11 +264,11 @@ class Judgements:
     def _heard(self, service: JudgingService, may_ask: bool) -> tuple[set[int], bool]:
         """Apply the own judge's opinions; return their slots, and whether one is missing."""
         open_ones = [
-            cascade.Open(judged.slot, judged.compared, judged.judgement)
+            cascade.OpenPair(judged.slot, judged.compared, judged.judgement)
             for judged in self.by_slot.values()
             if not judged.judgement.by_judge and self._is_for_own_judge(judged)
         ]
-        wanted: list[Pair] = []
+        wanted: list[TextPair] = []
         heard = {slot for slot, judged in self.by_slot.items() if judged.judgement.by_judge}
         unread = False
         for pair in cascade.chosen(open_ones):
@@ -286,7 +286,7 @@ class Judgements:
             raise NeedsOpinion(wanted)
         return heard, unread
 
-    def _is_for_own_judge(self, judged: Judged) -> bool:
+    def _is_for_own_judge(self, judged: JudgedNeighbour) -> bool:
         own, other = self._text.content, self._texts.of(judged.slot).content
         compared, judgement = judged.compared, judged.judgement
         return cascade.is_open(compared, judgement, own, other) or cascade.may_replace(
@@ -304,13 +304,15 @@ class Judgements:
                 related = replace(judged.judgement, verdict=Verdict.RELATED)
                 self.by_slot[slot] = replace(judged, judgement=related)
 
-    def nearest_first(self) -> tuple[Judged, ...]:
+    def nearest_first(self) -> tuple[JudgedNeighbour, ...]:
         """Return what was read, the most similar first."""
         read = self.by_slot.values()
         return tuple(sorted(read, key=lambda judged: (-judged.similarity, judged.slot)))
 
 
-def likely_same(text: GuardedText, judged: Iterable[Judged]) -> tuple[Judged, ...]:
+def likely_same(
+    text: GuardedText, judged: Iterable[JudgedNeighbour]
+) -> tuple[JudgedNeighbour, ...]:
     """Return the memories that probably say the same as a text, the most probable first.
 
     At most LIKELY_LINKS_PER_SAVE. A memory that the text supersedes is no question.
@@ -319,7 +321,7 @@ def likely_same(text: GuardedText, judged: Iterable[Judged]) -> tuple[Judged, ..
     return tuple(undecided(text, likely)[: limits.LIKELY_LINKS_PER_SAVE])
 
 
-def undecided(text: GuardedText, judged: Iterable[Judged]) -> list[Judged]:
+def undecided(text: GuardedText, judged: Iterable[JudgedNeighbour]) -> list[JudgedNeighbour]:
     """Return the memories whose relation to a text is open, the most probably same first.
 
     The caller declared no difference, and the text supersedes none of them by its verdict.
@@ -333,7 +335,7 @@ def undecided(text: GuardedText, judged: Iterable[Judged]) -> list[Judged]:
     return sorted(left, key=_most_probable)
 
 
-def _most_probable(judged: Judged) -> tuple[float, int]:
+def _most_probable(judged: JudgedNeighbour) -> tuple[float, int]:
     return -judged.judgement.same_probability, judged.slot
 
 

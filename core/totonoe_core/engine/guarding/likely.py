@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from totonoe_core.base import limits
 from totonoe_core.domain.records import Link, LinkType, Memory, Status
 from totonoe_core.engine.guarding.guarding import Guarding
-from totonoe_core.engine.guarding.judging import Judged, likely_same
+from totonoe_core.engine.guarding.judging import JudgedNeighbour, likely_same
 from totonoe_core.engine.guarding.texts import GuardedText
 from totonoe_core.engine.state.ledger import Ledger, Operation
 from totonoe_core.guard.probability import shipped
@@ -16,7 +16,7 @@ from totonoe_core.index.collection_index import Features
 TYPE = LinkType.LIKELY_SAME
 
 
-def link_to(target_id: str, judged: Judged) -> Link:
+def link_to(target_id: str, judged: JudgedNeighbour) -> Link:
     """Return the link to a memory that probably says the same."""
     return Link(target_id, TYPE, judged.judgement.same_probability, shipped().version)
 
@@ -37,7 +37,7 @@ def score_again(
     memory: Memory,
     text: GuardedText,
     features: Features,
-    known: Iterable[Judged] = (),
+    known: Iterable[JudgedNeighbour] = (),
     others: Iterable[int] = (),
 ) -> None:
     """Bring the likely_same links of a memory in line with its present text.
@@ -48,7 +48,7 @@ def score_again(
         As it is now, written already.
     text, features : GuardedText, Features
         Its text for the guard.
-    known : iterable of Judged
+    known : iterable of JudgedNeighbour
         Memories that were read beside this text already, and probably say the same.
     others : iterable of int
         Rows of further memories to read, beside those that are linked now.
@@ -76,5 +76,5 @@ def score_again(
             ledger.put_link_pair(operation, memory, targets[row], link)
 
 
-def _row(ledger: Ledger, judged: Judged) -> int:
+def _row(ledger: Ledger, judged: JudgedNeighbour) -> int:
     return int(ledger.index.arrays.writer_view().value("row", judged.slot))

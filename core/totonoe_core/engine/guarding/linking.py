@@ -81,7 +81,7 @@ def choose(
     counted = [*superseded, *asked, *(neighbour.slot for neighbour in likely)]
     counted += [slot for slot, _, _ in linkable[: 2 * count_max]]
     counted += [] if newer is None else [newer]
-    held = _Held(state.file.rows, [int(view.value("row", slot)) for slot in counted])
+    held = _LinkCounts(state.file.rows, [int(view.value("row", slot)) for slot in counted])
     chosen: dict[int, tuple[int, LinkType, float]] = {}
     for slot in superseded:
         row = int(view.value("row", slot))
@@ -139,7 +139,7 @@ def put_links(
     return tuple(made)
 
 
-class _Held:
+class _LinkCounts:
     """Calls return how many links a row holds; most counts are read at once."""
 
     def __init__(self, rows: Rows, wanted: Sequence[int]) -> None:

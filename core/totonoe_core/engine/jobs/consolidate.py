@@ -32,6 +32,7 @@ from totonoe_core.base.fair_lock import FairLock
 from totonoe_core.domain.commands import Applied, Command
 from totonoe_core.domain.consolidate import (
     Consolidated,
+    ConsolidateItem,
     ConsolidateMessage,
     ConsolidateProgress,
     ConsolidateQuery,
@@ -40,7 +41,6 @@ from totonoe_core.domain.consolidate import (
     ReplayEvents,
     Score,
     Scored,
-    Told,
 )
 from totonoe_core.engine.jobs.join import Join, Question, Scope
 from totonoe_core.engine.jobs.pairs import PairSearch
@@ -94,7 +94,7 @@ class Run:
         self._log: list[_Entry] = []
         self._complete = False
         self._changed = threading.Condition()
-        self._ready: deque[tuple[int, Told]] = deque()
+        self._ready: deque[tuple[int, ConsolidateItem]] = deque()
         self._next = 0
         self._told = 0
         self._progress: ConsolidateProgress | None = None
@@ -253,7 +253,7 @@ class Run:
                 else:
                     return -1
 
-    def _put(self, number: int, told: Told | None, forgotten_count: int) -> None:
+    def _put(self, number: int, told: ConsolidateItem | None, forgotten_count: int) -> None:
         with self._changed:
             # A new reader may want it again, or have it; after a purge it may quote purged words.
             if number != self._next or forgotten_count != self._forgotten_count:
@@ -268,7 +268,7 @@ class Run:
             self._complete = True
             self._settle()
 
-    def _made(self, entry: _Entry) -> Told | None:
+    def _made(self, entry: _Entry) -> ConsolidateItem | None:
         """Return the message of an entry; `None` if its memories have changed."""
         if isinstance(entry, MergeCluster):
             return entry

@@ -40,9 +40,9 @@ from totonoe_core.domain.records import Episode, Memory, Status
 from totonoe_core.domain.transfer import (
     Header,
     ImportItem,
+    ImportProgress,
     ImportQuery,
     ImportRows,
-    ImportTold,
     RowsImported,
 )
 from totonoe_core.embedding import EmbeddingService
@@ -92,7 +92,7 @@ class Importing:
         self._embedder = embedder
         self._turn = turn
         self._reader = LineReader()
-        self._told = ImportTold(state.published.revision, operation_id)
+        self._told = ImportProgress(state.published.revision, operation_id)
         self._refused: Counter[str] = Counter()
         self._items: list[ImportItem] = []
         self._reported_count = 0
@@ -100,7 +100,7 @@ class Importing:
         self._batch_bytes = 0
         self._settings_checked = False
 
-    def feed(self, data: bytes, last: bool) -> Future[ImportTold]:
+    def feed(self, data: bytes, last: bool) -> Future[ImportProgress]:
         """Take a piece of the file, of any size; `last` if no piece follows.
 
         The future fails with `BadImport`, which ends the import, or with an error that every line
@@ -115,7 +115,7 @@ class Importing:
         """Stop feeding; work that has begun runs to its end. Idempotent."""
         self._turn.end()
 
-    def _take(self, data: bytes, last: bool) -> Steps[ImportTold]:
+    def _take(self, data: bytes, last: bool) -> Steps[ImportProgress]:
         self._items = []
         # In parts of the lines: a piece may hold many thousand short ones.
         found = self._reader.take(data, last)

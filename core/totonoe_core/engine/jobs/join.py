@@ -106,7 +106,7 @@ class Scope:
             self.narrow.append(np.isin(view.column("row"), changed))
 
 
-class Judged:
+class ComparisonCache:
     """Comparisons of pairs, which quote texts. Safe from any thread.
 
     `turn` counts how often it was emptied: what was read in an earlier turn is not kept.
@@ -153,7 +153,7 @@ class Join:
         The nearest of all pairs so far.
     rank : int32[n]
         Place of each slot's id among the ids of all slots to compare; set by the first `advance`.
-    judged : Judged
+    judged : ComparisonCache
         Comparisons of its pairs.
     scanned_count, total_count : int
         Pairs compared so far, and in all; once for each of the two measures.
@@ -175,7 +175,7 @@ class Join:
         self.rank = np.zeros(0, np.int32)
         self.nearest = Nearest(question.limit, self.rank)
         self.found: list[Near] = []
-        self.judged = Judged()
+        self.judged = ComparisonCache()
         self.scanned_count = self.total_count = self.pair_count = 0
         self._found_count = 0
         self._readers = readers

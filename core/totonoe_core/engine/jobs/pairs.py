@@ -17,8 +17,7 @@ from totonoe_core.engine.state.comparing import comparison_at
 from totonoe_core.engine.state.state import CollectionState
 from totonoe_core.guard.verdict import Comparison
 from totonoe_core.index.collection_index import text_hash
-from totonoe_core.judging import JudgingService, cascade
-from totonoe_core.judging import Pair as TextPair
+from totonoe_core.judging import JudgingService, TextPair, cascade
 from totonoe_core.judging.hearing import stated_for
 from totonoe_core.kernels.cosine import similarity64
 from totonoe_core.kernels.jaccard import jaccard_pair
@@ -28,7 +27,7 @@ from totonoe_core.store.seam import ReaderPool, Rows
 from totonoe_core.text.normalize import snippet
 
 
-class _Compared(NamedTuple):
+class _ComparedPair(NamedTuple):
     """Two memories, the earlier one first, and how the other relates to it."""
 
     pair: Pair
@@ -43,10 +42,10 @@ class _Compared(NamedTuple):
         return self.compared.judgement
 
 
-class _Opened(NamedTuple):
+class _OpenPair(NamedTuple):
     """A pair that the guard left open, and its texts for the judge."""
 
-    one: _Compared
+    one: _ComparedPair
     texts: TextPair
 
 
@@ -172,7 +171,7 @@ class PairSearch:
                 yield self._judging.submit([found.texts for found in opened])
                 self._heard(opened, turns)
 
-    def _opened(self, one: _Compared) -> _Opened | None:
+    def _opened(self, one: _ComparedPair) -> _OpenPair | None:
         """Return a pair for the judge; `None` if it would change nothing."""
         if one.judgement.by_judge:
             return None
@@ -180,16 +179,16 @@ class PairSearch:
         if not cascade.is_read(one.compared, one.judgement, own.content, other.content):
             return None
         texts = TextPair.of(own.content, own.content_hash, other.content, other.content_hash)
-        return _Opened(one, texts)
+        return _OpenPair(one, texts)
 
-    def _heard(self, opened: Sequence[_Opened], turns: dict[Join, int]) -> None:
+    def _heard(self, opened: Sequence[_OpenPair], turns: dict[Join, int]) -> None:
         """Keep the judgements of pairs of which the judge has an opinion."""
         assert self._judging is not None
         for comparison, texts in opened:
             _, opinion = self._judging.look_up(texts)
             if opinion is not None:
                 stated = stated_for(opinion, texts, comparison.b.content)
-                pair = cascade.Open(0, comparison.compared, comparison.judgement)
+                pair = cascade.OpenPair(0, comparison.compared, comparison.judgement)
                 judgement = cascade.judged_by(pair, stated, self.scope.info.guard)
                 if judgement.differs:
                     # The judge is not certain enough to take a pair away; its probability is low.
@@ -252,7 +251,7 @@ class PairSearch:
             pairs.append((comparison.a.row, comparison.b.row))
         return consolidate.clusters(pairs, list(memories.values()))
 
-    def _compared(self, pairs: Sequence[Pair]) -> Iterator[_Compared]:
+    def _compared(self, pairs: Sequence[Pair]) -> Iterator[_ComparedPair]:
         """Compare pairs, without those that have changed, were dismissed or certainly differ."""
         turns = self._turns()
         with self._readers.rows() as rows:
@@ -277,7 +276,7 @@ class PairSearch:
                 compared = comparison_at(self.scope.info, b.content, a.content, measure, by_vectors)
                 join.judged.put(pair, compared, turns[join])
             if not compared.judgement.differs:
-                yield _Compared(pair, a, b, similarity, jaccard, compared)
+                yield _ComparedPair(pair, a, b, similarity, jaccard, compared)
 
     def _turns(self) -> dict[Join, int]:
         return {join: join.judged.turn for join in self._joins}

@@ -7,10 +7,10 @@ from concurrent.futures import Future
 
 from totonoe_core.base.errors import Quota
 from totonoe_core.domain.commands import Applied
-from totonoe_core.domain.reembed import Reembedded, ReembedTold
+from totonoe_core.domain.reembed import Reembedded, ReembedMessage
 from totonoe_core.engine.state.futures import fail
 
-_END: tuple[ReembedTold, ...] = ()
+_END: tuple[ReembedMessage, ...] = ()
 
 
 class Watch:
@@ -18,20 +18,20 @@ class Watch:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._ready: ReembedTold | None = None
-        self._last: ReembedTold | None = None
+        self._ready: ReembedMessage | None = None
+        self._last: ReembedMessage | None = None
         self._over = False
         self._failure: BaseException | None = None
-        self._waiting: Future[tuple[ReembedTold, ...]] | None = None
+        self._waiting: Future[tuple[ReembedMessage, ...]] | None = None
 
     @property
     def over(self) -> bool:
         """True if no message follows."""
         return self._over
 
-    def read(self) -> Future[tuple[ReembedTold, ...]]:
+    def read(self) -> Future[tuple[ReembedMessage, ...]]:
         """Return the next messages, at least one; none at the end. One read at a time."""
-        future: Future[tuple[ReembedTold, ...]] = Future()
+        future: Future[tuple[ReembedMessage, ...]] = Future()
         with self._lock:
             self._waiting = future
             self._settle()
@@ -43,14 +43,14 @@ class Watch:
             self._over, self._ready, self._last = True, None, None
             self._settle()
 
-    def tell(self, message: ReembedTold) -> None:
+    def tell(self, message: ReembedMessage) -> None:
         """Send progress."""
         with self._lock:
             if not self._over:
                 self._ready = message
                 self._settle()
 
-    def end(self, message: ReembedTold) -> None:
+    def end(self, message: ReembedMessage) -> None:
         """Send the last message."""
         with self._lock:
             if not self._over:
@@ -99,12 +99,12 @@ class Watches:
         """Return whether a reader waits for more."""
         return any(not watch.over for watch in self._all())
 
-    def tell(self, message: ReembedTold) -> None:
+    def tell(self, message: ReembedMessage) -> None:
         """Send progress to all."""
         for watch in self._all():
             watch.tell(message)
 
-    def end(self, message: ReembedTold) -> None:
+    def end(self, message: ReembedMessage) -> None:
         """Send the last message to all."""
         for watch in self._all():
             watch.end(message)
@@ -119,11 +119,11 @@ class Watches:
             return list(self._held)
 
 
-def told(applied: Applied) -> ReembedTold:
+def told(applied: Applied) -> ReembedMessage:
     """Return the last message: the result of the operation."""
     (result,) = applied.results
     assert isinstance(result, Reembedded)
-    return ReembedTold(
+    return ReembedMessage(
         done=result,
         operation_id=applied.operation_id,
         revision=applied.revision,

@@ -40,9 +40,9 @@ from totonoe_core.domain.reembed import (
     Pending,
     Phase,
     Reembed,
+    ReembedMessage,
     ReembedProgress,
     ReembedState,
-    ReembedTold,
 )
 from totonoe_core.embedding import EmbeddingService
 from totonoe_core.engine.commands.model_swap import NotPreparedError, Prepared
@@ -136,7 +136,7 @@ class Reembedding:
         if done is not None:
             watch.end(told(done))
         else:
-            watch.tell(ReembedTold(self._progress))
+            watch.tell(ReembedMessage(self._progress))
             self.go_on()
         future: Future[Watch] = Future()
         future.set_result(watch)
@@ -564,14 +564,14 @@ class Reembedding:
 
     def _told_phase(self, phase: Phase) -> None:
         self._progress = replace(self._progress, phase=phase, per_second=0.0, left_s=0.0)
-        self._watches.tell(ReembedTold(self._progress))
+        self._watches.tell(ReembedMessage(self._progress))
 
     def _show(self, phase: Phase, done: int, total: int) -> None:
         active_s = time.monotonic() - self._begun_s
         rate = self._begun_count / active_s if active_s > 0.0 else 0.0
         left_s = (total - done) / rate if rate else 0.0
         self._progress = ReembedProgress(phase, done, total, rate, left_s)
-        self._watches.tell(ReembedTold(self._progress))
+        self._watches.tell(ReembedMessage(self._progress))
 
 
 def _embedded_soon(service: EmbeddingService, texts: Sequence[str]) -> NDArray[np.float32]:

@@ -48,7 +48,7 @@ def history(state: CollectionState, rows: Rows, query: HistoryQuery) -> HistoryP
         asked = ("history", memory.id)
         given = paging.position(query.page_token, (int,), *asked)
         before = 2**62 if given is None else cast(tuple[int], given)[0]
-        told = _Told(state, rows, memory, agent_id)
+        told = _VersionHistory(state, rows, memory, agent_id)
         versions: list[Version] = []
         room, more, full = sizes.Room(), True, False
         while more and not full and len(versions) <= page_size:
@@ -86,7 +86,7 @@ def _version_bytes(version: Version) -> int:
     return nbytes + sizes.links_bytes(version.linked) + sizes.links_bytes(version.unlinked)
 
 
-class _Told:
+class _VersionHistory:
     """The versions of one memory, with the changes of its links."""
 
     def __init__(self, state: CollectionState, rows: Rows, memory: Memory, agent_id: str) -> None:

@@ -25,7 +25,7 @@ from totonoe_core.domain.policy import DecayPolicy
 from totonoe_core.domain.queries import AsOf, GetQuery, Gotten, ListQuery, Page, Recalled
 from totonoe_core.domain.records import LinkType, Memory, Status
 from totonoe_core.engine.state import paging, reading, sizes
-from totonoe_core.engine.state.known import Known
+from totonoe_core.engine.state.known import KnownRelations
 from totonoe_core.engine.state.sight import Sight, may_see, without
 from totonoe_core.engine.state.state import CollectionState
 from totonoe_core.index.collection_index import CollectionIndex
@@ -366,7 +366,7 @@ def _key(memory: Memory) -> tuple[int, str]:
 def recall(
     state: CollectionState,
     rows: Rows,
-    asked: reading.Asked,
+    asked: reading.EmbeddedQuery,
     now_us: int,
     fill_keys: Callable[[CollectionIndex], None],
 ) -> Recalled:
@@ -400,7 +400,7 @@ def recall(
         def read(wanted: list[int]) -> list[Memory]:
             return past.shown(past.memories(wanted).values())
 
-        known = Known(index, info, rows, read, past.likely_among)
+        known = KnownRelations(index, info, rows, read, past.likely_among)
         hits = reading.HitMemories(index, query, diversity.enabled, read, known)
         ranks = rank(
             index,

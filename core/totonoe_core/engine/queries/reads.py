@@ -239,7 +239,7 @@ class Reads:
             )
 
         def work(rows: Rows) -> WhyNot:
-            asked = reading.Asked(query.recall, vector, model_number, degraded)
+            asked = reading.EmbeddedQuery(query.recall, vector, model_number, degraded)
             if vector is not None and model_number == self._state.index.model_number:
                 # The first vector may have been stored after the query was checked.
                 self._state.check_dimension(len(vector))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from totonoe_core.domain.records import Memory
-from totonoe_core.engine.state.reading import Asked, HitMemories, known_of, partners_by
+from totonoe_core.engine.state.reading import EmbeddedQuery, HitMemories, known_of, partners_by
 from totonoe_core.engine.state.state import CollectionState
 from totonoe_core.index import masks
 from totonoe_core.search import why_not
@@ -18,7 +18,7 @@ def explain(
     state: CollectionState,
     rows: Rows,
     memory_id: str,
-    asked: Asked,
+    asked: EmbeddedQuery,
     now_us: int,
 ) -> WhyNot:
     """Explain why a memory is missing from a Recall made now, or return its place."""

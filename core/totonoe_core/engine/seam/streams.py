@@ -6,8 +6,8 @@ from concurrent.futures import Future
 from typing import Protocol
 
 from totonoe_core.domain.consolidate import ConsolidateMessage
-from totonoe_core.domain.reembed import ReembedTold
-from totonoe_core.domain.transfer import ExportChunk, ImportTold
+from totonoe_core.domain.reembed import ReembedMessage
+from totonoe_core.domain.transfer import ExportChunk, ImportProgress
 
 
 class Consolidation(Protocol):
@@ -45,7 +45,7 @@ class Export(Protocol):
 class Import(Protocol):
     """An import that takes its file in pieces."""
 
-    def feed(self, data: bytes, last: bool) -> Future[ImportTold]:
+    def feed(self, data: bytes, last: bool) -> Future[ImportProgress]:
         """Take the next piece; `last` if no piece follows. One at a time.
 
         Fails with `BadImport` for an invalid file, and with errors that every line would meet.
@@ -61,7 +61,7 @@ class Import(Protocol):
 class Reembedding(Protocol):
     """The messages of a Reembed."""
 
-    def read(self) -> Future[tuple[ReembedTold, ...]]:
+    def read(self) -> Future[tuple[ReembedMessage, ...]]:
         """Return the next messages, at least one; none at the end. One read at a time.
 
         Fails with `Precondition` (REEMBEDDING) when it was cancelled or the daemon runs another

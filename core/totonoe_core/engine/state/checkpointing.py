@@ -23,7 +23,7 @@ from totonoe_core.engine.state.loading import Checkpoint
 from totonoe_core.engine.state.state import CollectionState
 from totonoe_core.index import dump, hnsw
 from totonoe_core.index.collection_index import CollectionIndex
-from totonoe_core.index.dump import Cut
+from totonoe_core.index.dump import IndexCut
 from totonoe_core.store.checkpoint import Abandoned, Header, Writing
 
 _log = logging.getLogger(__name__)
@@ -36,7 +36,7 @@ CHANGED_AT_CLOSE = 1024
 """The same when the collection is closed: so many rows are read in a tenth of a second."""
 RETRY_S = 60.0
 
-Taken = tuple[CollectionIndex, Cut, int, int, Header | None, int]
+Taken = tuple[CollectionIndex, IndexCut, int, int, Header | None, int]
 
 
 class Checkpointing:
@@ -160,7 +160,7 @@ class Checkpointing:
         header = loading.header_of(state.file, state.info, state.revision, self._clock())
         epoch = state.checkpoints.epoch
         changed_count = index.arrays.changed_count
-        return index, Cut.of(index), changed_count, state.revision, header, epoch
+        return index, IndexCut.of(index), changed_count, state.revision, header, epoch
 
     def _write(self, taken: Taken, pause: Callable[[float], None]) -> None:
         state = self._state
@@ -198,7 +198,7 @@ class Checkpointing:
         self._index, self._changed_before = index, changed_count
 
 
-def _put_graph(index: CollectionIndex, cut: Cut, writing: Writing) -> Header | None:
+def _put_graph(index: CollectionIndex, cut: IndexCut, writing: Writing) -> Header | None:
     """Write the graph, if there is one, with the slots of its labels in the dump."""
     if not index.graph.count:
         return None

@@ -44,7 +44,7 @@ class Relations:
     outdated_by: tuple[int, ...] = _NONE
 
 
-class Known:
+class KnownRelations:
     """Relations of the memories of one answer. Each memory is read once, many at a time.
 
     Parameters

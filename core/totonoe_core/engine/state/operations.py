@@ -89,7 +89,7 @@ def operation_infos(
         yield reading.info(row, undone_by.get(row.revision, 0))
 
 
-class _Now(NamedTuple):
+class _MemoryNow(NamedTuple):
     """The kept part of a memory as it is now."""
 
     id: str
@@ -105,7 +105,7 @@ class _Reading:
         self._rows = rows
         self._agent_id = agent_id
         self._of_seen = of_seen
-        self._now: dict[int, _Now] = {}
+        self._now: dict[int, _MemoryNow] = {}
 
     def info(self, operation: OperationRow, undone_by: int) -> OperationInfo | None:
         touched = Touched.loads(operation.touched)
@@ -151,4 +151,6 @@ class _Reading:
     def _read(self, wanted: Sequence[int]) -> None:
         for row, memory in self._rows.memories(wanted).items():
             own = memory.agent_id == self._agent_id
-            self._now[row] = _Now(memory.id, memory.revision, own, may_see(memory, self._agent_id))
+            self._now[row] = _MemoryNow(
+                memory.id, memory.revision, own, may_see(memory, self._agent_id)
+            )

@@ -33,7 +33,7 @@ from totonoe_core.domain.queries import (
 from totonoe_core.domain.records import Memory, Status
 from totonoe_core.engine.state import open_questions, paging, sizes, unscored
 from totonoe_core.engine.state.comparing import judgement_of
-from totonoe_core.engine.state.known import Known
+from totonoe_core.engine.state.known import KnownRelations
 from totonoe_core.engine.state.sight import may_see
 from totonoe_core.engine.state.state import CollectionState
 from totonoe_core.index import masks
@@ -43,7 +43,7 @@ from totonoe_core.index.lexical import names_in
 from totonoe_core.rules import validate
 from totonoe_core.search.folding import Partners
 from totonoe_core.search.newer import Hits, newer_first
-from totonoe_core.search.recall import Candidates, Ranked, Ranks, rank
+from totonoe_core.search.recall import Candidates, RankedSlot, Ranks, rank
 from totonoe_core.store.records import LikelyPair
 from totonoe_core.store.seam import Rows
 
@@ -53,7 +53,7 @@ FROM_THE_START = (-(2**62), "")
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class EmbeddedQuery:
     """A query with its vector and the number of its model, or the reason why it has none."""
 
     query: RecallQuery
@@ -61,7 +61,7 @@ class Asked:
     model_number: int
     degraded: str
 
-    def of(self, model_number: int) -> Asked:
+    def of(self, model_number: int) -> EmbeddedQuery:
         """Return the query for an index of a model: without the vector if another model made it."""
         if self.vector is None or self.model_number == model_number:
             return self
@@ -71,7 +71,7 @@ class Asked:
 _OTHER_MODEL = "the collection got another model meanwhile: found by words alone"
 
 
-def recall(state: CollectionState, rows: Rows, asked: Asked, now_us: int) -> Recalled:
+def recall(state: CollectionState, rows: Rows, asked: EmbeddedQuery, now_us: int) -> Recalled:
     """Rank slots and read their rows; memories hidden meanwhile are left out."""
     info = state.published
     revision = info.revision
@@ -108,7 +108,7 @@ def recall(state: CollectionState, rows: Rows, asked: Asked, now_us: int) -> Rec
 
 def known_of(
     state: CollectionState, index: CollectionIndex, rows: Rows, agent_id: str, now_us: int
-) -> Known:
+) -> KnownRelations:
     """Return what is known now about the memories of an answer to an agent."""
 
     def read(wanted: list[int]) -> list[Memory]:
@@ -119,7 +119,7 @@ def known_of(
         ]
         return state.shown(rows, there, agent_id)
 
-    return Known(index, state.published, rows, read, rows.questions.among)
+    return KnownRelations(index, state.published, rows, read, rows.questions.among)
 
 
 def partners_by(among: Callable[[list[int]], Iterable[LikelyPair]]) -> Partners:
@@ -142,7 +142,9 @@ Also = dict[int, tuple[Memory, ...]]
 """The memories folded under each hit that are shown, by the hit's slot."""
 
 
-def folded(view: View, hits: Iterable[Ranked], read: Callable[[list[int]], list[Memory]]) -> Also:
+def folded(
+    view: View, hits: Iterable[RankedSlot], read: Callable[[list[int]], list[Memory]]
+) -> Also:
     """Read the memories that hits carry besides themselves, all at once."""
     rows = {
         hit.slot: view.take("row", np.array(best, np.int64)).tolist()
@@ -173,7 +175,7 @@ class HitMemories:
         query: RecallQuery,
         newer: bool,
         read: Callable[[list[int]], list[Memory]],
-        known: Known,
+        known: KnownRelations,
     ) -> None:
         self._index, self._query, self._newer = index, query, newer
         self._read = read
@@ -219,10 +221,10 @@ class HitMemories:
         return slot if slot < view.count else self._index.slot_in_view(row, view)
 
 
-def rows_of(ranks: Ranks, view: View) -> dict[int, Ranked]:
+def rows_of(ranks: Ranks, view: View) -> dict[int, RankedSlot]:
     """Return the hits by row number, in their order."""
     slots = np.array([hit.slot for hit in ranks.hits], np.int64)
-    ranked: dict[int, Ranked] = {}
+    ranked: dict[int, RankedSlot] = {}
     for row, hit in zip(view.take("row", slots).tolist(), ranks.hits, strict=True):
         ranked.setdefault(row, hit)
     return ranked
@@ -232,10 +234,10 @@ def recalled(
     info: CollectionInfo,
     revision: int,
     ranks: Ranks,
-    ranked: Mapping[int, Ranked],
+    ranked: Mapping[int, RankedSlot],
     shown: Sequence[Memory],
     also: Also,
-    known: Known,
+    known: KnownRelations,
     degraded: str,
     now_us: int,
 ) -> Recalled:

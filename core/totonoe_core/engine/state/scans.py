@@ -10,7 +10,13 @@ from totonoe_core.domain.memories import Remember, Update
 from totonoe_core.domain.policy import GuardPolicy
 from totonoe_core.guard.candidates import lowest_near, scanned_from
 from totonoe_core.guard.cosines import suffices
-from totonoe_core.guard.prefetched import FullScans, PrefixScans, Scanned, Similarities, Vector
+from totonoe_core.guard.prefetched import (
+    FullScans,
+    PrefetchedScan,
+    PrefixScans,
+    Similarities,
+    Vector,
+)
 from totonoe_core.index.collection_index import CollectionIndex
 
 
@@ -72,7 +78,7 @@ class PrefetchedScans:
 
     def of(
         self, index: CollectionIndex, vector: Vector, policy: GuardPolicy
-    ) -> Scanned | Similarities | None:
+    ) -> PrefetchedScan | Similarities | None:
         """Return the result of a scan; `None` if the vector needs one of its own.
 
         `policy` is that of the call: its threshold may be below that of the scan.

@@ -57,8 +57,8 @@ from totonoe_core.engine.writer.batch_time import BatchTime
 from totonoe_core.engine.writer.decide import Decider
 from totonoe_core.engine.writer.turn_queue import TurnQueue
 from totonoe_core.engine.writer.upkeep import TOUCH_FLUSH_S, Upkeep
-from totonoe_core.engine.writer.written import Written
-from totonoe_core.judging import JudgingService, Pair
+from totonoe_core.engine.writer.written import WriteCounters
+from totonoe_core.judging import JudgingService, TextPair
 from totonoe_core.store.records import Touched
 
 _PENDING_READ_EVERY_S = 0.5
@@ -172,12 +172,12 @@ class Writer:
         name: str,
         judging: JudgingService | None = None,
         forget_cached: Callable[[], None] = forget_cached,
-        written: Written | None = None,
+        written: WriteCounters | None = None,
     ) -> None:
         self._load = load
         self._forget_cached = forget_cached
         self._judging = judging
-        self._written = written or Written()
+        self._written = written or WriteCounters()
         self._clock = clock
         self._embed = embed
         self._maintain = maintain
@@ -353,7 +353,7 @@ class Writer:
         before = state.remembered()
         answers: list[tuple[Job, Applied | BaseException]] = []
         waiting: list[Group] = []
-        asking: list[tuple[Job, Sequence[Pair]]] = []
+        asking: list[tuple[Job, Sequence[TextPair]]] = []
         for job in jobs:
             self._fit(job)
         try:
@@ -461,7 +461,7 @@ class Writer:
         jobs: Sequence[Job],
         answers: list[tuple[Job, Applied | BaseException]],
         waiting: list[Group],
-        asking: list[tuple[Job, Sequence[Pair]]],
+        asking: list[tuple[Job, Sequence[TextPair]]],
     ) -> Sequence[Job]:
         """Decide jobs; return those left over when the time is up.
 
@@ -561,7 +561,7 @@ class Writer:
         """Note that the disk refused a write."""
         self.state = "read-only"
 
-    def _ask(self, job: Job, pairs: Sequence[Pair]) -> None:
+    def _ask(self, job: Job, pairs: Sequence[TextPair]) -> None:
         """Put pairs to the judge; the job comes back with the answer or at the deadline."""
         assert self._judging is not None
         job.asked_count += 1

@@ -12,7 +12,7 @@ from totonoe_core.domain.figures import Decision
 from totonoe_core.domain.memories import Remembered
 
 
-class Written:
+class WriteCounters:
     """Counters that the writers of all collections share. Safe from any thread."""
 
     def __init__(self) -> None:

@@ -48,7 +48,7 @@ _LATER = (
 )
 
 
-class Found:
+class ResultSet:
     """The rows of one statement, all read."""
 
     def __init__(self, rows: list[Row], count: int, status: str | None) -> None:
@@ -99,13 +99,13 @@ class Session:
         self._failed: Exception | None = None
         """Error that broke the transaction: no later statement of it may count."""
 
-    def execute(self, query: str, values: Sequence[object] = ()) -> Found:
+    def execute(self, query: str, values: Sequence[object] = ()) -> ResultSet:
         """Run a statement; `?` are its values. Raises as `execute_all`."""
         return self.execute_all(((query, values),))[0]
 
     def execute_all(
         self, statements: Sequence[Statement], one_message: bool = False
-    ) -> list[Found]:
+    ) -> list[ResultSet]:
         """Run statements one after the other, in one round trip.
 
         With `one_message` the server has all of them or none, wherever this process stops: else it
@@ -151,7 +151,7 @@ class Session:
 
     def _run(
         self, written: Sequence[Statement], statements: Sequence[Statement], one_message: bool
-    ) -> list[Found]:
+    ) -> list[ResultSet]:
         self._renew()
         if one_message:
             return self._run_as_text([*written, *statements])[len(written) :]
@@ -168,7 +168,7 @@ class Session:
             pipeline.sync()
             return list(map(_found, cursors))
 
-    def _run_as_text(self, statements: Sequence[Statement]) -> list[Found]:
+    def _run_as_text(self, statements: Sequence[Statement]) -> list[ResultSet]:
         with self._connection.cursor() as cursor:
             # Without values of its own it is one message of the simple protocol.
             cursor.execute("; ".join(itertools.starmap(self._as_text, statements)).encode())
@@ -340,9 +340,9 @@ def _with_key(row: Row, key: object) -> Row:
     return (*row[:_EXTERNAL_ID], key, *row[_EXTERNAL_ID + 1 :])
 
 
-def _found(cursor: Cursor | psycopg.Cursor[Row]) -> Found:
+def _found(cursor: Cursor | psycopg.Cursor[Row]) -> ResultSet:
     rows = cursor.fetchall() if cursor.description else []
-    return Found(rows, cursor.rowcount, cursor.statusmessage)
+    return ResultSet(rows, cursor.rowcount, cursor.statusmessage)
 
 
 @functools.lru_cache(maxsize=1024)

@@ -43,7 +43,7 @@ _PROGRESS_STEPS = 20_000  # of SQLite's machine: some 5 ms
 
 
 @dataclass(frozen=True, slots=True)
-class Looked:
+class TableStep:
     """A step over a table: keys of its rows, the bad ones, and where the next step begins.
 
     `last` is `None` at the end; `damaged` is true if the rest cannot be read at all.
@@ -109,7 +109,7 @@ class Table:
         self._order = f" ORDER BY {self._key} LIMIT ?"
         self._read = f"SELECT {self._keys}, {sql.readable(', '.join(columns))}"
 
-    def step(self, after: Key | None, limit: int) -> Looked:
+    def step(self, after: Key | None, limit: int) -> TableStep:
         """Check the next rows after a key; `None` starts at the first row."""
         sql, given = self._from + self._order, ()
         if after is not None:
@@ -128,20 +128,22 @@ class Table:
         ]
         return _looked(after, keys, bad, ended=len(found) < limit)
 
-    def _one(self, after: Key | None, sql: str, given: Key) -> Looked:
+    def _one(self, after: Key | None, sql: str, given: Key) -> TableStep:
         row: rows.Row | None = None
         with contextlib.suppress(apsw.CorruptError):
             row = self._connection.execute(f"SELECT {self._keys}" + sql, (*given, 1)).fetchone()
         if row is None:
-            return Looked((), (), None, damaged=True)
+            return TableStep((), (), None, damaged=True)
         key = key_of(row, self._key_size)
         return _looked(after, [key], [key], ended=False)
 
 
-def _looked(after: Key | None, keys: Sequence[Key], bad: Sequence[Key], *, ended: bool) -> Looked:
+def _looked(
+    after: Key | None, keys: Sequence[Key], bad: Sequence[Key], *, ended: bool
+) -> TableStep:
     # No row compares as later than an absent key.
     lost = not ascends(after, keys) or (not ended and None in keys[-1])
-    return Looked(tuple(keys), tuple(bad), None if ended or lost else keys[-1], damaged=lost)
+    return TableStep(tuple(keys), tuple(bad), None if ended or lost else keys[-1], damaged=lost)
 
 
 def has_crc(connection: apsw.Connection, table: str) -> bool:

@@ -13,12 +13,12 @@ from pathlib import Path
 from totonoe_core.base.errors import TotonoeError
 from totonoe_core.store.checkpoint import BAD, FORMAT, Checkpoints, Damaged, Outdated, Saved
 from totonoe_core.store.sqlite import carried
-from totonoe_core.store.sqlite.inspection import Inspected, listed_names
+from totonoe_core.store.sqlite.inspection import InspectedFile, listed_names
 from totonoe_core.store.sqlite.snapshot import examine
 from totonoe_core.store.sqlite.snapshot_files import SnapshotFiles, parsed
 
 
-def inspect_copies(data_dir: Path) -> list[Inspected]:
+def inspect_copies(data_dir: Path) -> list[InspectedFile]:
     """Inspect the checkpoints of all collections, and all snapshots."""
     names = listed_names(data_dir / "catalog.db")
     found = []
@@ -27,14 +27,14 @@ def inspect_copies(data_dir: Path) -> list[Inspected]:
         for path in (*Checkpoints(directory).newest_first(), *directory.glob("*" + BAD)):
             rows, findings = _checkpoint(path, directory.parent.name)
             where = str(path.relative_to(data_dir))
-            found.append(Inspected(where, name, deleted, FORMAT, rows, tuple(findings)))
+            found.append(InspectedFile(where, name, deleted, FORMAT, rows, tuple(findings)))
     for directory in sorted((data_dir / "snapshots").glob("*")):
         found += _snapshots(data_dir, directory)
         for path in sorted(directory.glob("*" + carried.SUFFIX)):
             if ".tmp" not in path.name:
                 rows, findings = _checkpoint(path, directory.name)
                 where = str(path.relative_to(data_dir))
-                found.append(Inspected(where, "", False, FORMAT, rows, tuple(findings)))
+                found.append(InspectedFile(where, "", False, FORMAT, rows, tuple(findings)))
     return found
 
 
@@ -58,7 +58,7 @@ def _checkpoint(path: Path, uid: str) -> tuple[int, list[str]]:
         saved.close()
 
 
-def _snapshots(data_dir: Path, directory: Path) -> Iterator[Inspected]:
+def _snapshots(data_dir: Path, directory: Path) -> Iterator[InspectedFile]:
     """Inspect the snapshots of one collection: by manifests, then files without a manifest."""
     files, ids = SnapshotFiles(data_dir), set()
     for manifest in sorted(directory.glob("*.json")):
@@ -71,7 +71,7 @@ def _snapshots(data_dir: Path, directory: Path) -> Iterator[Inspected]:
             snapshot = None
         if snapshot is None:
             where, said = str(manifest.relative_to(data_dir)), ("its manifest cannot be read",)
-            yield Inspected(where, "", False, 0, 0, said)
+            yield InspectedFile(where, "", False, 0, 0, said)
             continue
         path = files.path(snapshot)
         yield _snapshot(data_dir, path, snapshot.collection, snapshot.sha256)
@@ -80,7 +80,7 @@ def _snapshots(data_dir: Path, directory: Path) -> Iterator[Inspected]:
             yield _snapshot(data_dir, path, "", "")
 
 
-def _snapshot(data_dir: Path, path: Path, name: str, sha256: str) -> Inspected:
+def _snapshot(data_dir: Path, path: Path, name: str, sha256: str) -> InspectedFile:
     """Inspect one file; `sha256` is that of its manifest, empty if there is none."""
     findings, rows, format_ = [], 0, 0
     try:
@@ -98,4 +98,6 @@ def _snapshot(data_dir: Path, path: Path, name: str, sha256: str) -> Inspected:
         findings.append(error.message)
     except OSError as error:
         findings.append(f"it cannot be read: {error.strerror}")
-    return Inspected(str(path.relative_to(data_dir)), name, False, format_, rows, tuple(findings))
+    return InspectedFile(
+        str(path.relative_to(data_dir)), name, False, format_, rows, tuple(findings)
+    )

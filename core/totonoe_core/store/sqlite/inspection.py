@@ -29,7 +29,7 @@ FINDINGS_MAX = 100  # named findings of each kind and file
 
 
 @dataclass(frozen=True, slots=True)
-class Inspected:
+class InspectedFile:
     """Findings in one file; sound if `findings` is empty.
 
     `name` is the collection's, empty for the catalogue and for unlisted files; `deleted` is as the
@@ -47,14 +47,14 @@ class Inspected:
 
 
 @dataclass(frozen=True, slots=True)
-class _Listed:
+class _CatalogueContents:
     """Contents of the catalogue: (name, deleted) by uid, and uids that were purged."""
 
     names: Mapping[str, tuple[str, bool]]
     purged: frozenset[str]
 
 
-def inspect(data_dir: Path) -> list[Inspected]:
+def inspect(data_dir: Path) -> list[InspectedFile]:
     """Inspect the catalogue and the file of each collection, deleted ones too."""
     catalog, root = data_dir / "catalog.db", data_dir / "collections"
     tables = [_inspected(data_dir, catalog, CATALOG, checks.CATALOG_KEYS, None, False)]
@@ -64,7 +64,7 @@ def inspect(data_dir: Path) -> list[Inspected]:
     if listed is not None:
         left = {name for name in directories if _left_by_crash(name, there, listed)}
         tables += [
-            Inspected(f"collections/{name}", "", False, 0, 0, (), left_by_crash=True)
+            InspectedFile(f"collections/{name}", "", False, 0, 0, (), left_by_crash=True)
             for name in sorted(left)
         ]
         directories -= left
@@ -89,14 +89,14 @@ def listed_names(catalog: Path) -> dict[str, tuple[str, bool]]:
     return {} if listed is None else dict(listed.names)
 
 
-def _left_by_crash(name: str, there: Set[str], listed: _Listed) -> bool:
+def _left_by_crash(name: str, there: Set[str], listed: _CatalogueContents) -> bool:
     """Return whether a directory is the rest of a crash during a restore, a creation or a purge."""
     uid = name.removesuffix(TEMPORARY)
     half_made = name != uid or uid + NEW in there or uid in listed.purged
     return half_made and uid not in listed.names
 
 
-def _listed(catalog: Path) -> _Listed | None:
+def _listed(catalog: Path) -> _CatalogueContents | None:
     """Return the contents of the catalogue; `None` if it is unreadable."""
     try:
         connection = open_reader(catalog, CATALOG)
@@ -111,7 +111,7 @@ def _listed(catalog: Path) -> _Listed | None:
             if isinstance(uid, str) and COLLECTION_UID.match(uid)
         }
         purges = connection.execute("SELECT uid FROM operation WHERE kind = ?", (PURGE,))
-        return _Listed(names, frozenset(str(uid) for (uid,) in purges))
+        return _CatalogueContents(names, frozenset(str(uid) for (uid,) in purges))
     except (apsw.Error, UnicodeDecodeError):
         return None
     finally:
@@ -125,7 +125,7 @@ def _inspected(
     keys: Mapping[str, Sequence[str]],
     place: Place | None,
     deleted: bool,
-) -> Inspected:
+) -> InspectedFile:
     """Inspect one file; `place` is the collection that it must belong to."""
     where, name = str(path.relative_to(data_dir)), "" if place is None else place.name
     try:
@@ -136,7 +136,7 @@ def _inspected(
         connection = open_reader(path, kind)
     except (TotonoeError, apsw.Error) as error:
         said = error.message if isinstance(error, TotonoeError) else str(error)
-        return Inspected(where, name, deleted, 0, 0, (said,))
+        return InspectedFile(where, name, deleted, 0, 0, (said,))
     format_, row_count = 0, 0
     findings: list[str] = []
     try:
@@ -162,7 +162,7 @@ def _inspected(
         )
     finally:
         connection.close()
-    return Inspected(where, name, deleted, format_, row_count, tuple(findings))
+    return InspectedFile(where, name, deleted, format_, row_count, tuple(findings))
 
 
 def _lost(evidence: Evidence, connection: apsw.Connection, name: str) -> list[str]:

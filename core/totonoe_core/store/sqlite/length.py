@@ -25,7 +25,7 @@ import numpy as np
 from totonoe_core.base.errors import Corruption
 from totonoe_core.store.sqlite import wal
 from totonoe_core.store.sqlite.identity import shown
-from totonoe_core.store.sqlite.wal import Scanned, Words
+from totonoe_core.store.sqlite.wal import LogScan, Words
 
 _log = logging.getLogger(__name__)
 
@@ -38,7 +38,7 @@ _LOCK_BYTE: Final = 0x4000_0000
 _TRIED_MAX: Final = 5
 
 
-def check(path: Path, log: Scanned | None = None) -> None:
+def check(path: Path, log: LogScan | None = None) -> None:
     """Raise `Corruption` if a file is shorter than its header and its log say.
 
     `log` is the scan of its log, if the caller has it and nobody writes. Without it, the file may
@@ -55,7 +55,7 @@ def check(path: Path, log: Scanned | None = None) -> None:
         raise fault
 
 
-def _fault(path: Path, log: Scanned) -> Corruption | None:
+def _fault(path: Path, log: LogScan) -> Corruption | None:
     try:
         with path.open("rb") as file:
             header = file.read(_HEADER_BYTES)

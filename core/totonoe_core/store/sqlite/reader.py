@@ -14,7 +14,7 @@ from totonoe_core.store import rows
 from totonoe_core.store.aside import Aside, BadRow, corrupt_memory
 from totonoe_core.store.records import Place
 from totonoe_core.store.sqlite import sql
-from totonoe_core.store.sqlite.checks import Key, Looked, Table
+from totonoe_core.store.sqlite.checks import Key, Table, TableStep
 from totonoe_core.store.sqlite.index_checks import Comparison
 from totonoe_core.store.sqlite.questions import Questions
 from totonoe_core.store.sqlite.schema import open_reader
@@ -94,7 +94,7 @@ class Rows(reader.Rows):
         """Do one step of comparing indexes with their tables (`store/sqlite/index_checks.py`)."""
         return comparison.step(self._connection, limit)
 
-    def look(self, table: str, key: Sequence[str], after: Key | None, limit: int) -> Looked:
+    def look(self, table: str, key: Sequence[str], after: Key | None, limit: int) -> TableStep:
         """Do one step of checking the rows of a table (`store/sqlite/checks.py`)."""
         return Table(self._connection, table, key).step(after, limit)
 

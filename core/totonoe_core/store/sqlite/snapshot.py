@@ -35,7 +35,7 @@ from totonoe_core.base.errors import Corruption, ReadOnly, Unavailable
 from totonoe_core.domain.collections import CollectionInfo
 from totonoe_core.domain.snapshots import Snapshot, SnapshotSeal, TableDigest
 from totonoe_core.store import rows
-from totonoe_core.store.records import Examined, Place
+from totonoe_core.store.records import ExaminedSnapshot, Place
 from totonoe_core.store.sqlite import identity
 from totonoe_core.store.sqlite.identity import open_untouched
 from totonoe_core.store.sqlite.loss import BATCH
@@ -196,7 +196,7 @@ def _described(connection: apsw.Connection, draft: Snapshot) -> Snapshot:
     return replace(said, file_bytes=0, sha256="")
 
 
-def examine(path: Path, examined: Callable[[float], None] = lambda _: None) -> Examined:
+def examine(path: Path, examined: Callable[[float], None] = lambda _: None) -> ExaminedSnapshot:
     """Examine a snapshot's file: every page, every row's checksum, counts, digests.
 
     `examined` is called with the share of the memories that is checked, in [0, 1].
@@ -216,10 +216,10 @@ def examine(path: Path, examined: Callable[[float], None] = lambda _: None) -> E
     try:
         connection = open_untouched(path)
     except apsw.Error as error:
-        return Examined(None, (), (f"it is no database: {error}",))
+        return ExaminedSnapshot(None, (), (f"it is no database: {error}",))
     try:
         if format_of(connection, path, COLLECTION) is None:
-            return Examined(None, (), ("it is empty",))
+            return ExaminedSnapshot(None, (), ("it is empty",))
         check = "PRAGMA integrity_check(10)"
         faults += [f"pages: {text}" for (text,) in connection.execute(check) if text != "ok"]
         faults += [
@@ -235,7 +235,7 @@ def examine(path: Path, examined: Callable[[float], None] = lambda _: None) -> E
         faults.append(f"it cannot be read: {type(error).__name__}: {error}")
     finally:
         connection.close(True)
-    return Examined(snapshot, tables, tuple(faults[:_FAULTS_MAX]))
+    return ExaminedSnapshot(snapshot, tables, tuple(faults[:_FAULTS_MAX]))
 
 
 def _sealed(

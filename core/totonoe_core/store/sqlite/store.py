@@ -16,7 +16,7 @@ from totonoe_core.domain.collections import CollectionInfo
 from totonoe_core.domain.snapshots import Snapshot
 from totonoe_core.store import directories, seam
 from totonoe_core.store.aside import Aside
-from totonoe_core.store.records import SETTINGS_KEY, Examined, Place
+from totonoe_core.store.records import SETTINGS_KEY, ExaminedSnapshot, Place
 from totonoe_core.store.settings import read_settings
 from totonoe_core.store.sqlite import carried, checks, identity, index_checks, length, snapshot
 from totonoe_core.store.sqlite.catalog import COPY, Catalog, is_sound
@@ -148,7 +148,9 @@ class SqliteCopies:
         """See `FileCopies.seal`."""
         return snapshot.seal(path, draft)
 
-    def examine(self, path: Path, examined: Callable[[float], None] = lambda _: None) -> Examined:
+    def examine(
+        self, path: Path, examined: Callable[[float], None] = lambda _: None
+    ) -> ExaminedSnapshot:
         """See `FileCopies.examine`."""
         return snapshot.examine(path, examined)
 
@@ -223,7 +225,7 @@ class SqliteChecks:
         key: Sequence[str],
         after: seam.Key | None,
         limit: int,
-    ) -> seam.Looked:
+    ) -> seam.TableStep:
         """See `FileChecks.look`."""
         return _own_rows(rows).look(table, key, after, limit)
 

@@ -47,7 +47,7 @@ _PAIR: Final = np.array([[1, 0], [1, 1]], np.uint32)
 
 
 @dataclass(frozen=True, slots=True)
-class Scanned:
+class LogScan:
     """Result of scanning a log.
 
     Attributes
@@ -75,7 +75,7 @@ class Scanned:
     pages: Words = field(default_factory=lambda: np.empty(0, np.uint32), compare=False)
 
 
-EMPTY: Final = Scanned()
+EMPTY: Final = LogScan()
 
 
 class _Layout(NamedTuple):
@@ -88,7 +88,7 @@ class _Layout(NamedTuple):
     """uint32[2]; `None` if the header is damaged, and the first frame states them."""
 
 
-def scan(path: Path) -> Scanned:
+def scan(path: Path) -> LogScan:
     """Scan a log. Changes nothing, and holds a megabyte of it at a time.
 
     Raises `OSError` if the log exists and cannot be read.
@@ -139,7 +139,7 @@ def _layout_of_damaged(descriptor: int, header: bytes) -> _Layout | None:
     return None
 
 
-def _scan(descriptor: int, layout: _Layout) -> Scanned:
+def _scan(descriptor: int, layout: _Layout) -> LogScan:
     frame_bytes = _FRAME_HEADER_BYTES + layout.page_size
     step = max(1, _READ_BYTES // frame_bytes)
     frame_count = (os.fstat(descriptor).st_size - HEADER_BYTES) // frame_bytes
@@ -183,9 +183,9 @@ def _scan(descriptor: int, layout: _Layout) -> Scanned:
         follows_commit = bool(commits[-1])
         at += len(good)
     if not kept:
-        return Scanned(0, damaged, lost)
+        return LogScan(0, damaged, lost)
     taken = np.concatenate(pages)[:kept]
-    return Scanned(kept, damaged, lost, layout.page_size, page_count, taken)
+    return LogScan(kept, damaged, lost, layout.page_size, page_count, taken)
 
 
 def pages_of(path: Path, frame_count: int) -> Words:

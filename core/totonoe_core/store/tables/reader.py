@@ -15,7 +15,7 @@ from totonoe_core.store.tables.figures import Figures
 from totonoe_core.store.tables.history import History
 from totonoe_core.store.tables.moment import Moment
 from totonoe_core.store.tables.questions import Questions
-from totonoe_core.store.tables.session import Found, Session
+from totonoe_core.store.tables.session import ResultSet, Session
 
 T = TypeVar("T")
 
@@ -94,7 +94,7 @@ class Rows:
         found = self._session.execute("SELECT 1 FROM memory WHERE uid = $1 AND row = ?", (row,)).get
         return found is not None
 
-    def _memories_from(self, row: int, limit: int) -> Found:
+    def _memories_from(self, row: int, limit: int) -> ResultSet:
         """Find at most `limit` rows of `memory` after a row number, ascending."""
         return self._session.execute(
             f"SELECT {rows.MEMORY_COLUMNS} FROM memory WHERE uid = $1 AND row > ? "
@@ -231,7 +231,7 @@ class Rows:
         )
         return self._opened_all(found)
 
-    def _opened_all(self, found: Found) -> list[Memory]:
+    def _opened_all(self, found: ResultSet) -> list[Memory]:
         sealed = list(map(self._session.sealed, found.fetchall()))
         return [self._opened(row, rows.memory) for row in sealed if row[0] not in self.aside]
 

@@ -15,7 +15,7 @@ from typing import Any, Protocol
 from totonoe_core.store.rows import Row
 
 
-class Found(Protocol):
+class ResultSet(Protocol):
     """The rows that a statement found."""
 
     def __iter__(self) -> Iterator[Row]:
@@ -35,7 +35,7 @@ class Found(Protocol):
 class Session(Protocol):
     """A connection for one collection. Used by one thread at a time."""
 
-    def execute(self, query: str, values: Sequence[object] = ()) -> Found:
+    def execute(self, query: str, values: Sequence[object] = ()) -> ResultSet:
         """Run a statement. A list among its values is one value, for `= ANY(?)`."""
 
     def changed(self, query: str, values: Sequence[object] = ()) -> int:

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from totonoe_server.tools.quality.files import (
+    BenchmarkNote,
     FileError,
     Item,
     Question,
-    Told,
     partners,
     read_memories,
     read_mixed,
@@ -119,5 +119,5 @@ def _labelled(item: Item) -> Line:
     )
 
 
-def _told(note: Told) -> Line:
+def _told(note: BenchmarkNote) -> Line:
     return Line(id=note.id, conv=note.conv, text=note.text, created_us=note.created_us)

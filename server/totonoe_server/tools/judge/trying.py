@@ -28,8 +28,8 @@ from totonoe_core.judging import (
     JudgeFailed,
     JudgeSettings,
     Opinion,
-    Pair,
     Relation,
+    TextPair,
     cascade,
 )
 from totonoe_core.judging.hearing import is_put_to_judge, judged_by, stated_for
@@ -87,7 +87,7 @@ class Outcome:
 
 
 @dataclass(frozen=True, slots=True)
-class Tried:
+class TriedPair:
     """A pair with what the guard does without the judge, and with it.
 
     `answer` is `None` if the judge cannot be asked: there is none, or a text is too long.
@@ -158,7 +158,8 @@ def _batches(pairs: Sequence[LabelledPair], size: int) -> list[Sequence[Labelled
 def _asker(judge: Judge) -> Callable[[Sequence[LabelledPair]], list[Answer]]:
     def ask(batch: Sequence[LabelledPair]) -> list[Answer]:
         pairs = [
-            Pair.of(pair.b, refusing_hash(pair.b), pair.a, refusing_hash(pair.a)) for pair in batch
+            TextPair.of(pair.b, refusing_hash(pair.b), pair.a, refusing_hash(pair.a))
+            for pair in batch
         ]
         began_s, failure = time.monotonic(), ""
         opinions: Sequence[Opinion | None] = [None] * len(batch)
@@ -194,7 +195,7 @@ def try_all(
     settings: JudgeSettings,
     answers: Sequence[Answer | None],
     advance: Advance,
-) -> list[Tried]:
+) -> list[TriedPair]:
     """Return what the guard does with each pair. `advance` is told each text that is embedded."""
     texts = list(itertools.chain.from_iterable((pair.a, pair.b) for pair in pairs))
     vectors = rig.vectors(texts, advance).reshape(len(pairs), 2, -1)
@@ -211,7 +212,7 @@ def _tried(
     model: ModelIdentity,
     settings: JudgeSettings,
     answer: Answer | None,
-) -> Tried:
+) -> TriedPair:
     settled = policy.settled(found.compared.judgement)
     compared = replace(found.compared, judgement=settled)
     before = after = _outcome(replace(found, compared=compared), policy)
@@ -228,7 +229,7 @@ def _tried(
         heard = policy.settled(judged_by(settled, answer.opinion))
         after = _outcome(replace(found, compared=replace(compared, judgement=heard)), policy)
     probability = found.compared.judgement.same_probability
-    return Tried(pair, probability, before, after, put_to_judge, answer)
+    return TriedPair(pair, probability, before, after, put_to_judge, answer)
 
 
 def _tried_by_own(
@@ -237,7 +238,7 @@ def _tried_by_own(
     policy: GuardPolicy,
     answer: Answer | None,
     before: Outcome,
-) -> Tried:
+) -> TriedPair:
     """Return what the daemon's own judge changes: it reads after all layers."""
     compared = texts.compared
     words = texts.jaccard(Tokenizer.SCRIPT_AWARE)
@@ -248,12 +249,12 @@ def _tried_by_own(
     )
     after = before
     if put_to_judge and answer is not None and answer.opinion is not None:
-        opened = cascade.Open(0, compared, compared.judgement)
+        opened = cascade.OpenPair(0, compared, compared.judgement)
         heard = cascade.judged_by(opened, answer.opinion, policy)
         duplicate = heard.verdict is Verdict.DUPLICATE
         refused = duplicate and policy.action(heard) is Action.REFUSE
         after = Outcome(refused, not refused and policy.is_likely(heard))
-    return Tried(pair, compared.judgement.same_probability, before, after, put_to_judge, answer)
+    return TriedPair(pair, compared.judgement.same_probability, before, after, put_to_judge, answer)
 
 
 def _outcome(texts: PairOfTexts, policy: GuardPolicy) -> Outcome:
@@ -261,7 +262,7 @@ def _outcome(texts: PairOfTexts, policy: GuardPolicy) -> Outcome:
     return Outcome(refused, not refused and policy.is_likely(texts.compared.judgement))
 
 
-def figures(tried: Sequence[Tried], settings: JudgeSettings, cpu_s: float) -> dict[str, Any]:
+def figures(tried: Sequence[TriedPair], settings: JudgeSettings, cpu_s: float) -> dict[str, Any]:
     """Return the report's figures: plain data, shares 0..1, times in milliseconds."""
     same = np.array([pair.pair.same for pair in tried], np.bool_)
     found: dict[str, Any] = {
@@ -301,7 +302,7 @@ def _outcomes(labelled: Iterable[tuple[bool, Outcome]]) -> dict[str, Any]:
     }
 
 
-def _of_judge(tried: Sequence[Tried], settings: JudgeSettings, cpu_s: float) -> dict[str, Any]:
+def _of_judge(tried: Sequence[TriedPair], settings: JudgeSettings, cpu_s: float) -> dict[str, Any]:
     asked = [pair for pair in tried if pair.answer is not None]
     answers = [pair.answer for pair in tried if pair.answer is not None]
     sure = [
@@ -328,18 +329,18 @@ def _of_judge(tried: Sequence[Tried], settings: JudgeSettings, cpu_s: float) -> 
     }
 
 
-def _of_change(tried: Sequence[Tried], change: Change) -> dict[str, int]:
+def _of_change(tried: Sequence[TriedPair], change: Change) -> dict[str, int]:
     pairs = [pair for pair in tried if pair.change is change]
     return {"count": len(pairs), "wrong_count": sum(pair.wrong for pair in pairs)}
 
 
-def _shown(pair: Tried) -> dict[str, Any]:
+def _shown(pair: TriedPair) -> dict[str, Any]:
     assert pair.change is not None
     texts = {"a": snippet(pair.pair.a, _SNIPPET_CHARS), "b": snippet(pair.pair.b, _SNIPPET_CHARS)}
     return {"line": pair.pair.line, "change": pair.change.value, **texts}
 
 
-def _relations(tried: Sequence[Tried]) -> dict[str, dict[str, int]]:
+def _relations(tried: Sequence[TriedPair]) -> dict[str, dict[str, int]]:
     """Count what the judge says by what the line says: its relation, or else its label."""
     columns = [*(relation.value for relation in Relation), NO_OPINION, NO_ANSWER]
     counts: dict[str, Counter[str]] = {}

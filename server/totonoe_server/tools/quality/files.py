@@ -41,7 +41,7 @@ class Form(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class BenchmarkPair:
     """Two texts; label 1: they say the same, 0: they do not, `None`: nobody knows.
 
     `verdicts` that are right, where the file names them. What does not count is told by kind only.
@@ -71,7 +71,7 @@ class Item:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class BenchmarkNote:
     """A memory that questions ask for. `created_us` is `None` where the file has no time.
 
     `thread` is the conversation or document of which it is a part; empty if the file names none.
@@ -128,7 +128,7 @@ def partners(path: Path) -> tuple[Path, Path]:
     raise FileError(f"{path}: a recall file is named *{MEMORIES}* or *{QUERIES}*")
 
 
-def read_pairs(path: Path, limit: int | None = None) -> list[Pair]:
+def read_pairs(path: Path, limit: int | None = None) -> list[BenchmarkPair]:
     """The first `limit` pairs. Raises `FileError`."""
     return _read(path, _pair, limit)
 
@@ -138,7 +138,7 @@ def read_stream(path: Path, limit: int | None = None) -> list[Item]:
     return _read(path, _item, limit)
 
 
-def read_memories(path: Path) -> list[Told]:
+def read_memories(path: Path) -> list[BenchmarkNote]:
     """All memories of a recall file. Raises `FileError`."""
     return _read(path, _told, None)
 
@@ -198,14 +198,14 @@ def _read(path: Path, make: Callable[[Row], T], limit: int | None) -> list[T]:
     return made
 
 
-def _pair(row: Row) -> Pair:
+def _pair(row: Row) -> BenchmarkPair:
     if "verdict" in row:
         return _probe_pair(row)
     label = row["label"]
     if label not in (0, 1, None):
         raise ValueError(f"label is {label!r}, must be 0, 1 or null")
     kind = (row.get("meta") or {}).get("kind", "")
-    return Pair(
+    return BenchmarkPair(
         id=_text(row, "id"),
         lang=str(row.get("lang") or ""),
         a=_content(row, "a"),
@@ -215,11 +215,11 @@ def _pair(row: Row) -> Pair:
     )
 
 
-def _probe_pair(row: Row) -> Pair:
+def _probe_pair(row: Row) -> BenchmarkPair:
     """A row as the probe set has it: a verdict in place of a label, the language in its id."""
     expected, kind, id_ = _text(row, "verdict"), _text(row, "class"), _text(row, "id")
     verdicts = tuple(verdict.value for verdict in right_verdicts(expected, _ids(row, "also")))
-    return Pair(
+    return BenchmarkPair(
         id=id_,
         lang=str(row.get("lang") or id_.partition("-")[0]),
         a=_content(row, "a"),
@@ -243,8 +243,8 @@ def _item(row: Row) -> Item:
     )
 
 
-def _told(row: Row) -> Told:
-    return Told(
+def _told(row: Row) -> BenchmarkNote:
+    return BenchmarkNote(
         id=_text(row, "id"),
         conv=str(row.get("conv") or ""),
         level=str(row.get("level") or ""),

@@ -18,7 +18,7 @@ from typing import Any
 from totonoe_core.base import limits
 from totonoe_core.base.errors import InvalidArgument
 from totonoe_core.rules import validate
-from totonoe_server.tools.quality.files import FileError, Question, Told
+from totonoe_server.tools.quality.files import BenchmarkNote, FileError, Question
 
 FILE_BYTES_MAX = 1 << 30
 TURN, OBSERVATION = "turn", "observation"
@@ -38,14 +38,14 @@ class Benchmark(StrEnum):
 
 
 @dataclass
-class Asked:
+class BenchmarkQuestions:
     """Memories, and the questions about them."""
 
-    told: list[Told] = field(default_factory=list)
+    told: list[BenchmarkNote] = field(default_factory=list)
     questions: list[Question] = field(default_factory=list)
 
 
-def read(path: Path, form: Benchmark, limit: int | None = None) -> Asked:
+def read(path: Path, form: Benchmark, limit: int | None = None) -> BenchmarkQuestions:
     """Return the first `limit` questions, and the conversations that they are about.
 
     Raises
@@ -54,7 +54,7 @@ def read(path: Path, form: Benchmark, limit: int | None = None) -> Asked:
         The file cannot be read, is too large, or is not of this form.
     """
     add = _READERS[form]
-    found = Asked()
+    found = BenchmarkQuestions()
     for number, row in enumerate(_elements(path), 1):
         if limit is not None and len(found.questions) >= limit:
             break
@@ -102,7 +102,7 @@ def _skip(text: str, at: int) -> int:
     return found.end()
 
 
-def _locomo(row: Row, into: Asked) -> None:
+def _locomo(row: Row, into: BenchmarkQuestions) -> None:
     """Add a conversation: its turns, the observations noted from them, and its questions."""
     conv, talk = str(row["sample_id"]), row["conversation"]
     observations: dict[str, set[tuple[int, int]]] = {}
@@ -132,7 +132,7 @@ def _locomo(row: Row, into: Asked) -> None:
         )
 
 
-def _longmemeval(row: Row, into: Asked) -> None:
+def _longmemeval(row: Row, into: BenchmarkQuestions) -> None:
     """Add a question and the conversations among which its evidence lies."""
     conv, evidence = str(row["question_id"]), set()
     sessions = zip(row["haystack_dates"], row["haystack_sessions"], strict=True)
@@ -149,14 +149,14 @@ def _longmemeval(row: Row, into: Asked) -> None:
     )
 
 
-_READERS: dict[Benchmark, Callable[[Row, Asked], None]] = {
+_READERS: dict[Benchmark, Callable[[Row, BenchmarkQuestions], None]] = {
     Benchmark.LOCOMO: _locomo,
     Benchmark.LONGMEMEVAL: _longmemeval,
 }
 
 
 def _tell(
-    into: Asked,
+    into: BenchmarkQuestions,
     id_: str,
     conv: str,
     level: str,
@@ -170,7 +170,7 @@ def _tell(
         validate.text(text, "text")
     except InvalidArgument:
         return
-    into.told.append(Told(id_, conv, level, str(speaker), created_us, text, thread))
+    into.told.append(BenchmarkNote(id_, conv, level, str(speaker), created_us, text, thread))
 
 
 def _places(text: str) -> Iterator[tuple[int, int]]:

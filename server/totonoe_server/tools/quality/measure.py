@@ -11,10 +11,10 @@ from totonoe_core.domain.policy import PRESETS, GuardPolicy, Preset
 from totonoe_core.embedding import EmbedderSettings
 from totonoe_server.tools.quality import forms, pairs, questions, streams
 from totonoe_server.tools.quality.files import (
+    BenchmarkNote,
     FileError,
     Form,
     Question,
-    Told,
     form_of,
     partners,
     read_memories,
@@ -107,7 +107,7 @@ def _stream(head: dict[str, Any], path: Path, policy: GuardPolicy, limit: int | 
 
 def _recall(
     path: Path,
-    told: Sequence[Told],
+    told: Sequence[BenchmarkNote],
     asked: Sequence[Question],
     policy: GuardPolicy,
     level: str,

@@ -14,7 +14,7 @@ from totonoe_core.domain.records import Judgement, Method, ModelIdentity
 from totonoe_core.engine.pairs import read_pair
 from totonoe_core.guard.verdict import Comparison
 from totonoe_server.tools.quality.figures import auc, share
-from totonoe_server.tools.quality.files import Pair
+from totonoe_server.tools.quality.files import BenchmarkPair
 from totonoe_server.tools.quality.rig import Advance, Rig
 
 _NOTHING = replace(PRESETS[Preset.EGO], cosine_distance_below=None)
@@ -28,14 +28,14 @@ GUARDS: dict[str, GuardPolicy] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class JudgedPair:
     """A labelled pair and what the guard says of it; `beside`: which of GUARDS refuse it.
 
     `likely` is true if the second text would be saved, and asked about; `shown` if it would be
     saved, and the answer would show the first one.
     """
 
-    pair: Pair
+    pair: BenchmarkPair
     method: Method
     likely: bool
     shown: bool
@@ -56,8 +56,8 @@ class Judged:
 
 
 def judge(
-    pair: Pair, vectors: NDArray[np.float32], policy: GuardPolicy, model: ModelIdentity
-) -> Judged:
+    pair: BenchmarkPair, vectors: NDArray[np.float32], policy: GuardPolicy, model: ModelIdentity
+) -> JudgedPair:
     """One pair as `Engine.compare` judges it, for any policy.
 
     Parameters
@@ -70,7 +70,7 @@ def judge(
     texts = read_pair(pair.a, pair.b, vectors, model)
     method = texts.refused_by(policy)
     likely = method is Method.NONE and policy.is_likely(texts.compared.judgement)
-    return Judged(
+    return JudgedPair(
         pair=pair,
         method=method,
         likely=likely,
@@ -85,8 +85,8 @@ def judge(
 
 
 def judge_all(
-    pairs: Sequence[Pair], policy: GuardPolicy, rig: Rig, advance: Advance
-) -> list[Judged]:
+    pairs: Sequence[BenchmarkPair], policy: GuardPolicy, rig: Rig, advance: Advance
+) -> list[JudgedPair]:
     """Pairs that have a label. `advance` is told each text that has its vector."""
     labelled = [pair for pair in pairs if pair.label is not None]
     advance(2 * (len(pairs) - len(labelled)))
@@ -98,7 +98,7 @@ def judge_all(
 
 
 def measure(
-    pairs: Sequence[Pair], policy: GuardPolicy, rig: Rig, advance: Advance
+    pairs: Sequence[BenchmarkPair], policy: GuardPolicy, rig: Rig, advance: Advance
 ) -> dict[str, Any]:
     """Figures of a file of pairs. `advance` is told each text that has its vector."""
     rows = judge_all(pairs, policy, rig, advance)
@@ -112,7 +112,7 @@ def measure(
     return found
 
 
-def figures(judged: Sequence[Judged]) -> dict[str, Any]:
+def figures(judged: Sequence[JudgedPair]) -> dict[str, Any]:
     """The same figures for any group of pairs."""
     same = np.array([pair.pair.label == 1 for pair in judged], np.bool_)
     n_same = int(np.count_nonzero(same))
@@ -151,7 +151,7 @@ def _rates(refused: Iterable[bool], same: NDArray[np.bool_]) -> dict[str, float 
     }
 
 
-def _bands(judged: Sequence[Judged], same: NDArray[np.bool_]) -> dict[str, Any]:
+def _bands(judged: Sequence[JudgedPair], same: NDArray[np.bool_]) -> dict[str, Any]:
     """Shares of the same, and of the different pairs, in each band; and with a hard difference."""
     bands = {
         "certain": np.array([pair.refused for pair in judged], np.bool_),
@@ -169,8 +169,8 @@ def _bands(judged: Sequence[Judged], same: NDArray[np.bool_]) -> dict[str, Any]:
     }
 
 
-def _by(judged: Sequence[Judged], key: Callable[[Judged], str]) -> dict[str, Any]:
-    groups: dict[str, list[Judged]] = {}
+def _by(judged: Sequence[JudgedPair], key: Callable[[JudgedPair], str]) -> dict[str, Any]:
+    groups: dict[str, list[JudgedPair]] = {}
     for pair in judged:
         groups.setdefault(key(pair), []).append(pair)
     return {name: figures(groups[name]) for name in sorted(groups)}

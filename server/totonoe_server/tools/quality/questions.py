@@ -19,7 +19,7 @@ from totonoe_core.domain.queries import Recalled, RecallQuery
 from totonoe_core.domain.records import Fields
 from totonoe_server.tools.quality.bm25 import Bm25
 from totonoe_server.tools.quality.figures import mean, recall_at, reciprocal_rank
-from totonoe_server.tools.quality.files import Question, Told
+from totonoe_server.tools.quality.files import BenchmarkNote, Question
 from totonoe_server.tools.quality.rig import Advance, Rig
 
 K = 10
@@ -30,7 +30,7 @@ HOW = (ON, OFF, WORDS)
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class AskedQuestion:
     """A question, the memories that hold its evidence, and what came back."""
 
     question: Question
@@ -38,13 +38,13 @@ class Asked:
     hits: dict[str, tuple[str, ...]]
 
 
-def levels(told: Iterable[Told]) -> list[str]:
+def levels(told: Iterable[BenchmarkNote]) -> list[str]:
     """Levels of a file in their order; one empty name where it has none."""
     return list(dict.fromkeys(note.level for note in told))
 
 
 def askable(
-    questions: Iterable[Question], told: Sequence[Told]
+    questions: Iterable[Question], told: Sequence[BenchmarkNote]
 ) -> list[tuple[Question, list[str]]]:
     """Questions with their evidence among the memories `told`, those without left out."""
     conv_of = {note.id: note.conv for note in told}
@@ -60,20 +60,20 @@ def askable(
     return found
 
 
-def cost(told: Sequence[Told], questions: Sequence[Question]) -> int:
+def cost(told: Sequence[BenchmarkNote], questions: Sequence[Question]) -> int:
     """How much `measure` will tell `advance` altogether."""
     return len(told) + 2 * len(askable(questions, told))
 
 
 def measure(
-    told: Sequence[Told],
+    told: Sequence[BenchmarkNote],
     questions: Sequence[Question],
     policy: GuardPolicy,
     rig: Rig,
     advance: Advance,
 ) -> dict[str, Any]:
     """Figures for the memories of one level."""
-    asked: list[Asked] = []
+    asked: list[AskedQuestion] = []
     refused: Counter[str] = Counter()
     can_be_asked = askable(questions, told)
     for conv in dict.fromkeys(note.conv for note in told):
@@ -98,7 +98,7 @@ def measure(
             evidence = tuple(memory_of[memory_id] for memory_id in ids)
             hits = {how: _ids(ours[how][at]) for how in (ON, OFF)}
             hits[WORDS] = tuple(names[place] for place in words.best(question.text, K))
-            asked.append(Asked(question, evidence, hits))
+            asked.append(AskedQuestion(question, evidence, hits))
     categories = sorted({question.question.category for question in asked} - {""})
     return {
         **figures(asked),
@@ -115,7 +115,7 @@ def measure(
     }
 
 
-def _remember(note: Told) -> Remember:
+def _remember(note: BenchmarkNote) -> Remember:
     return Remember(
         note.speaker, note.text, Fields(created_us=note.created_us, thread_id=note.thread)
     )
@@ -130,7 +130,7 @@ def _ids(recalled: Recalled) -> tuple[str, ...]:
     return tuple(hit.memory.id for hit in recalled.hits)
 
 
-def figures(asked: Sequence[Asked]) -> dict[str, Any]:
+def figures(asked: Sequence[AskedQuestion]) -> dict[str, Any]:
     """Figures over any group of questions."""
     found: dict[str, Any] = {"n": len(asked)}
     for k in AT:

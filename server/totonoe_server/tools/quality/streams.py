@@ -29,7 +29,7 @@ from totonoe_server.tools.quality.rig import Advance, Rig
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class JudgedItem:
     """An item, and whether it was refused for what reason, and how that is worth.
 
     `asked` is the item that a saved one was asked about, `shown` the one that was shown where
@@ -90,7 +90,7 @@ def _repeated(
     return share(repeated, count)
 
 
-def judge(items: Sequence[Item], answers: Iterable[Remembered]) -> list[Judged]:
+def judge(items: Sequence[Item], answers: Iterable[Remembered]) -> list[JudgedItem]:
     """Each item with the item that was named when it was refused, and its worth."""
     class_of = {item.id: item.dup_of or item.id for item in items}
     item_of: dict[str, str] = {}
@@ -102,11 +102,11 @@ def judge(items: Sequence[Item], answers: Iterable[Remembered]) -> list[Judged]:
                 "" if memory is None else item_of[memory.memory_id]
                 for memory in (answer.guard.question, answer.guard.nearest)
             )
-            judged.append(Judged(item, "", "", "", asked, shown))
+            judged.append(JudgedItem(item, "", "", "", asked, shown))
             continue
         named = item_of[answer.memory_id]
         worth = _worth(item, class_of[named], class_of)
-        judged.append(Judged(item, answer.guard.method.value, named, worth))
+        judged.append(JudgedItem(item, answer.guard.method.value, named, worth))
     return judged
 
 
@@ -121,7 +121,7 @@ def _worth(item: Item, named: str, class_of: dict[str, str]) -> str:
     return "false"
 
 
-def figures(judged: Sequence[Judged]) -> dict[str, Any]:
+def figures(judged: Sequence[JudgedItem]) -> dict[str, Any]:
     """Figures over the judged items of one stream."""
     class_of = {pair.item.id: pair.item.dup_of or pair.item.id for pair in judged}
     refused = [pair for pair in judged if pair.refused]
@@ -149,7 +149,7 @@ def figures(judged: Sequence[Judged]) -> dict[str, Any]:
 
 
 def _said_beside(
-    judged: Sequence[Judged], others: Sequence[str], what: str, class_of: dict[str, str]
+    judged: Sequence[JudgedItem], others: Sequence[str], what: str, class_of: dict[str, str]
 ) -> dict[str, Any]:
     """How often an answer named another item, and how often it was a right one.
 
@@ -169,7 +169,7 @@ def _said_beside(
     }
 
 
-def _of_kind(judged: Sequence[Judged], class_of: dict[str, str]) -> dict[str, Any]:
+def _of_kind(judged: Sequence[JudgedItem], class_of: dict[str, str]) -> dict[str, Any]:
     refused = sum(pair.refused for pair in judged)
     return {
         "n": len(judged),
@@ -179,7 +179,7 @@ def _of_kind(judged: Sequence[Judged], class_of: dict[str, str]) -> dict[str, An
     }
 
 
-def _named_right(restated: Sequence[Judged], class_of: dict[str, str]) -> float | None:
+def _named_right(restated: Sequence[JudgedItem], class_of: dict[str, str]) -> float | None:
     """Of refused restatements, the share that was told a memory that says the same."""
     refused = [pair for pair in restated if pair.refused]
     right = sum(class_of[pair.named] == class_of[pair.item.id] for pair in refused)

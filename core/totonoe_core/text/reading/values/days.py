@@ -14,7 +14,7 @@ from totonoe_core.text.reading.model import PieceType
 from totonoe_core.text.reading.values import units
 from totonoe_core.text.reading.values.numbers import small, words_at
 from totonoe_core.text.reading.values.quantities import AGO, ago_sign
-from totonoe_core.text.reading.values.rows import ALWAYS, JZK, Found, Number, Row, Scan, row
+from totonoe_core.text.reading.values.rows import ALWAYS, JZK, FoundValue, Number, Row, Scan, row
 from totonoe_core.text.reading.values.units import quantity_key, span_key
 from totonoe_core.text.reading.values.words import (
     COMMA_LANGUAGES,
@@ -59,7 +59,7 @@ def time_key(hour: int, minute: int = 0, second: int = 0, zone: str = "") -> str
     return f"time:{hour % 24 if hour == 24 and minute else hour:02d}:{minute:02d}{tail}{zone}"
 
 
-def _dated(at: int, end: int, key: str | None) -> Found | None:
+def _dated(at: int, end: int, key: str | None) -> FoundValue | None:
     return None if key is None else (at, end, _DATE, key)
 
 
@@ -90,7 +90,7 @@ def _before(text: str, at: int) -> str:
     return match[1].lower() if match is not None else ""
 
 
-def _iso_date(_scan: Scan, at: int, match: Match) -> Found | None:
+def _iso_date(_scan: Scan, at: int, match: Match) -> FoundValue | None:
     day = int(match["d"]) if match["d"] else None
     key = date_key(int(match["y"]), int(match["m"]), day)
     if key is None or not (day is not None or (match["sep"] != "." and len(match["m"]) == 2)):
@@ -102,7 +102,7 @@ def _iso_date(_scan: Scan, at: int, match: Match) -> Found | None:
     return at, match.end(), _DATE, key
 
 
-def _other_date(scan: Scan, at: int, match: Match) -> Found | None:
+def _other_date(scan: Scan, at: int, match: Match) -> FoundValue | None:
     first, second, year = int(match["a"]), int(match["b"]), match["y"]
     comma = scan.words.language in COMMA_LANGUAGES
     if match["sep"] == "." and len(year) == 2 and not comma:
@@ -128,7 +128,7 @@ def _day_key(year: int | None, month: int, day: Match) -> str | None:
     return f"{key}..{int(day[2]):02d}" if key is not None and day[2] else key
 
 
-def _day_month(scan: Scan, at: int, day: Match) -> Found | None:
+def _day_month(scan: Scan, at: int, day: Match) -> FoundValue | None:
     """10 January 2026, 10. Januar, 3 de mayo de 2026."""
     text, words, start = scan.text, scan.words, day.end()
     gap = _GAP.match(text, start)
@@ -143,7 +143,7 @@ def _day_month(scan: Scan, at: int, day: Match) -> Found | None:
     return _dated(at, end, _day_key(year, month, day))
 
 
-def _month(scan: Scan, at: int, match: Match) -> Found | None:
+def _month(scan: Scan, at: int, match: Match) -> FoundValue | None:
     """January 10, 2026; January 2026; January."""
     text, words, name = scan.text, scan.words, match.group().lower()
     month, end = words.months.get(name), match.end()
@@ -163,7 +163,7 @@ def _month(scan: Scan, at: int, match: Match) -> Found | None:
     return None
 
 
-def _year(scan: Scan, at: int, match: Match) -> Found | None:
+def _year(scan: Scan, at: int, match: Match) -> FoundValue | None:
     before = _before(scan.text, at)
     told = before in scan.words.before_year and scan.unit(match.end()) is None
     if not told and not match[2]:
@@ -171,7 +171,7 @@ def _year(scan: Scan, at: int, match: Match) -> Found | None:
     return at, match.end(), _DATE, f"date:{match[1]}{match[2] or ''}"
 
 
-def _ago(scan: Scan, at: int, _match: Match) -> Found | None:
+def _ago(scan: Scan, at: int, _match: Match) -> FoundValue | None:
     """English "3 days ago", "a week ago", "two weeks from now"."""
     text = scan.text
     if _AGO.search(text, at, at + 80) is None:
@@ -189,7 +189,7 @@ def _ago(scan: Scan, at: int, _match: Match) -> Found | None:
     return at, match.end(), _DATE, span_key(span, unit[0].base, sign)
 
 
-def _named(scan: Scan, at: int, match: Match) -> Found | None:
+def _named(scan: Scan, at: int, match: Match) -> FoundValue | None:
     """Longest phrase of up to four words that names a day or an hour: the day after tomorrow."""
     named, words = match[1].lower().replace("’", "'"), scan.words
     while named and named not in words.days:
@@ -201,7 +201,7 @@ def _named(scan: Scan, at: int, match: Match) -> Found | None:
     return at, end, _TIME if key.startswith("time") else _DATE, key
 
 
-def _shifted(scan: Scan, at: int, match: Match) -> Found | None:
+def _shifted(scan: Scan, at: int, match: Match) -> FoundValue | None:
     """Next Friday, every Monday, last month."""
     words, shift, name = scan.words, match[1].lower(), match[2].lower()
     every, weekday = shift in ("every", "each"), words.weekdays.get(name)
@@ -251,7 +251,7 @@ def _afternoon(text: str, hour: int, end: int) -> tuple[int, int]:
 
 def _timed(
     scan: Scan, at: int, end: int, hour: int, minute: int = 0, second: int = 0
-) -> Found | None:
+) -> FoundValue | None:
     hour, end = _afternoon(scan.text, hour, end)
     zone, name = _ZONE.match(scan.text, end), ""
     if zone is not None:
@@ -260,7 +260,7 @@ def _timed(
     return None if key is None else (at, end, _TIME, key)
 
 
-def _clock(scan: Scan, at: int, match: Match) -> Found | None:
+def _clock(scan: Scan, at: int, match: Match) -> FoundValue | None:
     end = match.end()
     for ending in scan.words.clock:
         if scan.text[end + 1 : end + 1 + len(ending)].lower() == ending:
@@ -268,7 +268,7 @@ def _clock(scan: Scan, at: int, match: Match) -> Found | None:
     return _timed(scan, at, end, int(match["h"]), int(match["m"]), int(match["s"] or 0))
 
 
-def _hour_of_day(scan: Scan, at: int, match: Match) -> Found | None:
+def _hour_of_day(scan: Scan, at: int, match: Match) -> FoundValue | None:
     """5 pm, 9 in the morning, at six o'clock, 15 Uhr 30, à 15h, a las 5, "at 7." """
     text, words, before = scan.text, scan.words, _before(scan.text, at)
     told = before in words.before_hour
@@ -312,7 +312,7 @@ def _hour(word: str, scan: Scan) -> int | None:
     return value if value is not None and 1 <= value <= 12 else None
 
 
-def _past(scan: Scan, at: int, match: Match) -> Found | None:
+def _past(scan: Scan, at: int, match: Match) -> FoundValue | None:
     """English half past nine, quarter to ten; "five to ten people" is a range."""
     hour, minute = _hour(match[3], scan), _PAST_MINUTES.get(match[1], 25)
     if hour is None:
@@ -360,7 +360,7 @@ _HOUR_MINUTE = re.compile(
 )
 
 
-def _from_year(scan: Scan, at: int, end: int, year: int) -> Found | None:
+def _from_year(scan: Scan, at: int, end: int, year: int) -> FoundValue | None:
     text = scan.text
     month = _CJK_MONTH.match(text, end)
     if month is None:
@@ -370,7 +370,7 @@ def _from_year(scan: Scan, at: int, end: int, year: int) -> Found | None:
     return _dated(at, month.end() if day is None else day.end(), key)
 
 
-def _cjk_year(scan: Scan, at: int, number: Number, match: Match) -> Found | None:
+def _cjk_year(scan: Scan, at: int, number: Number, match: Match) -> FoundValue | None:
     value, end = number.value, match.end()
     if value.denominator != 1:
         return None
@@ -380,7 +380,7 @@ def _cjk_year(scan: Scan, at: int, number: Number, match: Match) -> Found | None
     return _from_year(scan, at, end, int(value) + (2000 if value < 100 else 0))
 
 
-def _cjk_month(scan: Scan, at: int, number: Number, match: Match) -> Found | None:
+def _cjk_month(scan: Scan, at: int, number: Number, match: Match) -> FoundValue | None:
     value = number.value
     if value.denominator != 1 or not 1 <= value <= 12:
         return None
@@ -390,7 +390,7 @@ def _cjk_month(scan: Scan, at: int, number: Number, match: Match) -> Found | Non
     return at, match.end(), _DATE, f"date:month:{int(value)}"
 
 
-def _cjk_day(scan: Scan, at: int, number: Number, match: Match) -> Found | None:
+def _cjk_day(scan: Scan, at: int, number: Number, match: Match) -> FoundValue | None:
     """N日: a day of the month or a number of days, by what stands around it."""
     value, end, text = number.value, match.end(), scan.text
     if value.denominator != 1 or not 1 <= value <= 31:
@@ -404,7 +404,7 @@ def _cjk_day(scan: Scan, at: int, number: Number, match: Match) -> Found | None:
     return at, end, PieceType.QUANTITY, quantity_key(value, units.DAY)
 
 
-def _era(scan: Scan, at: int, _match: Match) -> Found | None:
+def _era(scan: Scan, at: int, _match: Match) -> FoundValue | None:
     text, words, start = scan.text, scan.words, at + 2
     number = Number(F(1), start + 1) if text.startswith("元年", start) else scan.number(start)
     if number is None or number.value.denominator != 1 or not 0 < number.value < 100:
@@ -415,7 +415,7 @@ def _era(scan: Scan, at: int, _match: Match) -> Found | None:
     return _from_year(scan, at, number.end + 1, year)
 
 
-def _cjk_named(scan: Scan, at: int, _match: Match) -> Found | None:
+def _cjk_named(scan: Scan, at: int, _match: Match) -> FoundValue | None:
     """明日, 来週の月曜日, 下周三, 每周一, 金曜日, 正午."""
     text, words = scan.text, scan.words
     word = longest(text, at, words.heads) or ""
@@ -433,22 +433,22 @@ def _cjk_named(scan: Scan, at: int, _match: Match) -> Found | None:
     return at, end, _TIME if key.startswith("time") else _DATE, key
 
 
-def _at_clock(_scan: Scan, at: int, match: Match) -> Found:
+def _at_clock(_scan: Scan, at: int, match: Match) -> FoundValue:
     hour, minute, second = int(match["h"]), int(match["m"]), int(match["s"] or 0)
     return at, match.end(), _TIME, time_key(hour, minute, second) or ""
 
 
-def _o_clock_sign(scan: Scan, at: int, match: Match) -> Found | None:
+def _o_clock_sign(scan: Scan, at: int, match: Match) -> FoundValue | None:
     hour, end = small(match.group()), match.end()
     return _with_minutes(scan, at, end, hour) if hour <= 24 else None
 
 
-def _korean_hour(scan: Scan, at: int, _match: Match) -> Found | None:
+def _korean_hour(scan: Scan, at: int, _match: Match) -> FoundValue | None:
     name = longest(scan.text, at, scan.words.hours)
     return None if name is None else _with_minutes(scan, at, at + len(name), scan.words.hours[name])
 
 
-def _with_minutes(scan: Scan, at: int, end: int, hour: int) -> Found | None:
+def _with_minutes(scan: Scan, at: int, end: int, hour: int) -> FoundValue | None:
     pattern = scan.words.o_clock
     mark = None if pattern is None else pattern.match(scan.text, end)
     if mark is None:
@@ -464,7 +464,7 @@ def _with_minutes(scan: Scan, at: int, end: int, hour: int) -> Found | None:
     return None if key is None else (at, end, _TIME, key)
 
 
-def _in_period(scan: Scan, at: int, _match: Match) -> Found | None:
+def _in_period(scan: Scan, at: int, _match: Match) -> FoundValue | None:
     """午後3時, 下午三点半, 오전 9시: an hour behind its part of the day."""
     text, head = scan.text, longest(scan.text, at, scan.words.heads) or ""
     after = at + len(head)
@@ -479,12 +479,12 @@ def _in_period(scan: Scan, at: int, _match: Match) -> Found | None:
     return at, found[1], _TIME, f"time:{hour:02d}{found[3][7:]}"
 
 
-def _clock_of_number(scan: Scan, at: int, number: Number, _match: Match) -> Found | None:
+def _clock_of_number(scan: Scan, at: int, number: Number, _match: Match) -> FoundValue | None:
     negative = number.value < 0 or scan.text[at] == "-"
     return None if number.value.denominator != 1 or negative else scan.clock(at)
 
 
-def _korean_clock(scan: Scan, at: int, _match: Match) -> Found | None:
+def _korean_clock(scan: Scan, at: int, _match: Match) -> FoundValue | None:
     return scan.clock(at)
 
 

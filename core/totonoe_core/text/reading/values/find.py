@@ -15,7 +15,7 @@ from functools import cache
 
 from totonoe_core.text.reading.model import PieceType, quick
 from totonoe_core.text.reading.values import days, names, numbers, quantities
-from totonoe_core.text.reading.values.rows import Found, Groups, Rules, Scan, sign_of
+from totonoe_core.text.reading.values.rows import FoundValue, Groups, Rules, Scan, sign_of
 from totonoe_core.text.reading.values.units import number_key
 from totonoe_core.text.reading.values.words import CJK, HAN_SCALES, Words, longest, words_of
 
@@ -86,7 +86,7 @@ def find_by(rules: Rules, text: str) -> tuple[Value, ...]:
     return tuple(Value(*_named(scan, value)) for value in found)
 
 
-def _named(scan: Scan, found: Found) -> Found:
+def _named(scan: Scan, found: FoundValue) -> FoundValue:
     if found[2] is not PieceType.NUMBER:
         return found
     start, end, kind, key = value = names.named(scan, found)
@@ -115,7 +115,7 @@ _ARTICLE_VALUE = re.compile(
 _REST = re.compile(r"[^\W\d_]{1,4000}|\w{1,4000}")
 
 
-def _spaced(scan: Scan) -> Iterator[Found]:
+def _spaced(scan: Scan) -> Iterator[FoundValue]:
     text, starts, at = scan.text, scan.words.starts, 0
     while at < len(text):
         for match in _NEXT.finditer(text, at):
@@ -142,17 +142,17 @@ def _spaced(scan: Scan) -> Iterator[Found]:
             return
 
 
-def latin_value(scan: Scan, at: int) -> Found | None:
+def latin_value(scan: Scan, at: int) -> FoundValue | None:
     """Value that begins at a place; a word that begins none may be a made name."""
     first = sign_of(scan.text[at])
     if first == "a":
         word = _WORD.match(scan.text, at)
         lower = "" if word is None else word.group().lower()
         if lower in scan.words.starts:
-            of_word: Found | None = scan.first(scan.rules.of_word(lower), at)
+            of_word: FoundValue | None = scan.first(scan.rules.of_word(lower), at)
             return of_word
         first = "_"
-    found: Found | None = scan.first(scan.rules.values[first], at)
+    found: FoundValue | None = scan.first(scan.rules.values[first], at)
     return found
 
 
@@ -170,13 +170,13 @@ def _search(language: str) -> re.Pattern[str]:
     )
 
 
-def _cjk(scan: Scan) -> Iterator[Found]:
+def _cjk(scan: Scan) -> Iterator[FoundValue]:
     text, language = scan.text, scan.words.language
     latin, search, at = Scan(text, scan.rules.latin), _search(language).search, 0
     while (match := search(text, at)) is not None:
         at = match.start()
         sign = text[at]
-        found: Found | None
+        found: FoundValue | None
         if "0" <= sign <= "9" or sign in "½¼¾⅓⅔-":
             found = latin_value(latin, at)
             if found is None or found[2] in (PieceType.NUMBER, PieceType.QUANTITY):
@@ -195,7 +195,7 @@ def _cjk(scan: Scan) -> Iterator[Found]:
             at = rest.end() if rest else at + 1
 
 
-def _money(found: Found, text: str, language: str) -> Found:
+def _money(found: FoundValue, text: str, language: str) -> FoundValue:
     """US$3万: the scale behind a figure with a currency sign; ¥ in Chinese."""
     start, end, kind, key = found
     if key.endswith(" JPY") and language == "zh":
@@ -207,7 +207,7 @@ def _money(found: Found, text: str, language: str) -> Found:
     return start, end, kind, key
 
 
-def _character(scan: Scan, at: int) -> tuple[Found | None, int]:
+def _character(scan: Scan, at: int) -> tuple[FoundValue | None, int]:
     """Value that begins with a character of the language, and where to go on without one."""
     text, words = scan.text, scan.words
     head = longest(text, at, words.heads) or ""

@@ -13,7 +13,7 @@ import re
 
 from totonoe_core.text.reading.model import PieceType
 from totonoe_core.text.reading.values.quantities import rate_at
-from totonoe_core.text.reading.values.rows import Found, Row, Scan, row
+from totonoe_core.text.reading.values.rows import FoundValue, Row, Scan, row
 from totonoe_core.text.reading.values.units import CODES, ENDINGS, SYMBOLS, quantity_key
 from totonoe_core.text.reading.values.words import ANY, VERSIONS
 
@@ -38,33 +38,33 @@ _HOST = re.compile(r"([a-z][a-z0-9+]*://)?([^/?#]*)(.*)\Z", re.IGNORECASE | re.D
 _JOIN = re.compile(r"(?<=[A-Za-z])-(?=\d)|(?<=\d)-(?=[A-Za-z])", re.ASCII)
 
 
-def _as_written(_scan: Scan, at: int, match: Match) -> Found:
+def _as_written(_scan: Scan, at: int, match: Match) -> FoundValue:
     return at, match.end(), _IDENTIFIER, match.group()
 
 
-def _cron(_scan: Scan, at: int, match: Match) -> Found | None:
+def _cron(_scan: Scan, at: int, match: Match) -> FoundValue | None:
     found = match.group().rstrip(".-,")
     return (at, at + len(found), _IDENTIFIER, found) if "*" in match.group() else None
 
 
-def _glob(_scan: Scan, at: int, match: Match) -> Found:
+def _glob(_scan: Scan, at: int, match: Match) -> FoundValue:
     found = match.group().rstrip(".-,")
     return at, at + len(found), _PATH, found
 
 
-def _url(_scan: Scan, at: int, match: Match) -> Found:
+def _url(_scan: Scan, at: int, match: Match) -> FoundValue:
     cut = match.group().rstrip(".,;:!?)]}*")
     scheme, host, rest = _HOST.match(cut).groups("")  # type: ignore[union-attr]
     return at, at + len(cut), _PATH, (scheme + host).lower() + rest.rstrip("/")
 
 
-def _email(_scan: Scan, at: int, match: Match) -> Found:
+def _email(_scan: Scan, at: int, match: Match) -> FoundValue:
     found = match.group().rstrip(".-")
     name, _, host = found.rpartition("@")
     return at, at + len(found), _PATH, f"{name}@{host.lower()}"
 
 
-def _path(_scan: Scan, at: int, match: Match) -> Found | None:
+def _path(_scan: Scan, at: int, match: Match) -> FoundValue | None:
     cut = match.group().rstrip(".")
     if not _is_path(cut):
         return None
@@ -83,11 +83,11 @@ def _is_path(found: str) -> bool:
     return len(parts) > 2 or "." in parts[-1] or any(_MADE.search(part) for part in parts)
 
 
-def _version(_scan: Scan, at: int, match: Match) -> Found:
+def _version(_scan: Scan, at: int, match: Match) -> FoundValue:
     return at, match.end(), _VERSION, "v" + match.group().lower().lstrip("version.")
 
 
-def _code(_scan: Scan, at: int, match: Match) -> Found | None:
+def _code(_scan: Scan, at: int, match: Match) -> FoundValue | None:
     found = match.group().rstrip("-:.")
     if not _HAS_LETTER.search(found):
         return None
@@ -110,15 +110,15 @@ def _code(_scan: Scan, at: int, match: Match) -> Found | None:
 # --- Versions, numbers and amounts behind their word ---------------------------------------------
 
 
-def _version_word(_scan: Scan, at: int, match: Match) -> Found:
+def _version_word(_scan: Scan, at: int, match: Match) -> FoundValue:
     return at, match.end(), _VERSION, "v" + match[1]
 
 
-def _number_word(_scan: Scan, at: int, match: Match) -> Found:
+def _number_word(_scan: Scan, at: int, match: Match) -> FoundValue:
     return at, match.end(), PieceType.NUMBER, f"no.{int(match[1])}"
 
 
-def _money(scan: Scan, at: int, match: Match) -> Found | None:
+def _money(scan: Scan, at: int, match: Match) -> FoundValue | None:
     number = scan.number(match.end())
     if number is None:
         return None
@@ -138,7 +138,7 @@ _TRIES_MAX = 8
 _MARKS = " ,.;:，。、；："
 
 
-def _quote(scan: Scan, at: int, _match: Match) -> Found | None:
+def _quote(scan: Scan, at: int, _match: Match) -> FoundValue | None:
     """Quotation that opens at a place; its key has single spaces.
 
     An apostrophe opens one only before a character, and closes it only before no letter:
@@ -196,7 +196,7 @@ _COUNTED = re.compile(
 )
 
 
-def _noun_before(scan: Scan, found: Found, figures: Match) -> bool:
+def _noun_before(scan: Scan, found: FoundValue, figures: Match) -> bool:
     text, start, end = scan.text, found[0], found[1]
     if figures.end() != end or (
         start < figures.start() and _OWN_WORD.match(text, start, figures.start()) is None
@@ -208,7 +208,7 @@ def _noun_before(scan: Scan, found: Found, figures: Match) -> bool:
     return not (_VERBAL.search(before) and _COUNTED.match(text, end))
 
 
-def named(scan: Scan, found: Found) -> Found:
+def named(scan: Scan, found: FoundValue) -> FoundValue:
     """Return a number that names a thing as an identifier; any other value as it is."""
     start, end, _, _ = found
     figures = _DIGITS.search(scan.text, start, end)
@@ -222,7 +222,7 @@ def named(scan: Scan, found: Found) -> Found:
     return start, end, _IDENTIFIER, "#" + figures.group().replace("–", "-")
 
 
-def _made(scan: Scan, at: int, _match: Match) -> Found | None:
+def _made(scan: Scan, at: int, _match: Match) -> FoundValue | None:
     match = scan.rules.made.match(scan.text, at)
     return None if match is None else scan.rules.make_of[match.lastgroup or ""](scan, at, match)
 

@@ -13,7 +13,7 @@ from totonoe_core.text.reading.values.rows import (
     ALL,
     ALWAYS,
     JZK,
-    Found,
+    FoundValue,
     Number,
     Row,
     Scan,
@@ -129,7 +129,7 @@ _PARTED = frozenset(("s", "month", "m", "kg", "CNY"))
 _TIMES = {"once": 1, "twice": 2, "thrice": 3}
 
 
-def _times(scan: Scan, at: int, match: Match) -> Found | None:
+def _times(scan: Scan, at: int, match: Match) -> FoundValue | None:
     """Twice as fast, twice a day; "once the server is up" is no number."""
     times, end = _TIMES[match[1].lower()], match.end()
     if times > 1 and _COMPARED.match(scan.text, end):
@@ -141,7 +141,7 @@ def _times(scan: Scan, at: int, match: Match) -> Found | None:
     return None if times == 1 else (at, end, _QUANTITY, quantity_key(F(times), units.TIMES))
 
 
-def _ordinal(scan: Scan, at: int, _match: Match) -> Found | None:
+def _ordinal(scan: Scan, at: int, _match: Match) -> FoundValue | None:
     number = scan.amount(at)
     if number is None or not number.ordinal or (number.in_words and _no_ordinal(scan, at, number)):
         return None
@@ -164,13 +164,13 @@ def _no_ordinal(scan: Scan, at: int, number: Number) -> bool:
     return surface == "first" and (word == "at" or text[end : end + 1] == ",")
 
 
-def _figure(scan: Scan, at: int, _match: Match) -> Found | None:
+def _figure(scan: Scan, at: int, _match: Match) -> FoundValue | None:
     """A number that is no ordinal, with what is behind it."""
     number = scan.amount(at)
     return None if number is None or number.ordinal else scan.behind(at, number)
 
 
-def _range(scan: Scan, at: int, number: Number, _match: Match) -> Found | None:
+def _range(scan: Scan, at: int, number: Number, _match: Match) -> FoundValue | None:
     """Range from a number to a greater one: 3-5 days, 3 to 5, 10 % to 20 %, 3到5天."""
     text, first = scan.text, scan.unit(number.end)
     match = _TO.match(text, number.end if first is None else first[1])
@@ -196,7 +196,7 @@ def _range(scan: Scan, at: int, number: Number, _match: Match) -> Found | None:
     return at, second[1], _QUANTITY, key
 
 
-def _quantity(scan: Scan, at: int, number: Number, _match: Match) -> Found | None:
+def _quantity(scan: Scan, at: int, number: Number, _match: Match) -> FoundValue | None:
     """5 kg, 1 h 30 min, 1時間30分, 3天前, 60公里/小时."""
     measured = scan.unit(number.end)
     if measured is None:
@@ -242,14 +242,14 @@ def ago_sign(match: Match) -> str:
     return "-" if (match[1] or match[2]) in ("前", "전") else "+"
 
 
-def _version(scan: Scan, at: int, number: Number, _match: Match) -> Found | None:
+def _version(scan: Scan, at: int, number: Number, _match: Match) -> FoundValue | None:
     text = scan.text
     if not _DECIMAL.match(text, at) or not _NAME_BEFORE.search(text[max(0, at - 24) : at]):
         return None
     return at, number.end, PieceType.VERSION, f"v{text[at : number.end]}"
 
 
-def _number(scan: Scan, at: int, number: Number, _match: Match) -> Found | None:
+def _number(scan: Scan, at: int, number: Number, _match: Match) -> FoundValue | None:
     if number.in_words and _no_number(scan, at, number.end):
         return None
     return at, number.end, _NUMBER, number.key or number_key(number.value)
@@ -279,14 +279,14 @@ _HALF_MORE = re.compile(r"半(?![分年月天日])|반(?![분\w])| 반(?=\W|\Z|[
 _CJK_RATE = re.compile(r"(?:每| ?/ ?|毎)(小时|秒钟?|分钟|時間?|分|秒|天|日|月|年)")
 
 
-def _of_hundred(scan: Scan, at: int, match: Match) -> Found | None:
+def _of_hundred(scan: Scan, at: int, match: Match) -> FoundValue | None:
     number = scan.number(match.end())
     if number is None:
         return None
     return at, number.end, _QUANTITY, f"{number_key(number.value)} %"
 
 
-def _part(scan: Scan, at: int, number: Number, match: Match) -> Found | None:
+def _part(scan: Scan, at: int, number: Number, match: Match) -> FoundValue | None:
     top = scan.number(match.end())
     if top is None or not number.value:
         return None
@@ -297,7 +297,7 @@ def _part(scan: Scan, at: int, number: Number, match: Match) -> Found | None:
     return at, top.end, _NUMBER, number_key(part)
 
 
-def _slash(_scan: Scan, at: int, number: Number, match: Match) -> Found | None:
+def _slash(_scan: Scan, at: int, number: Number, match: Match) -> FoundValue | None:
     if number.value.denominator != 1:
         return None
     if 0 < number.value < int(match[1]) <= 16:
@@ -305,18 +305,18 @@ def _slash(_scan: Scan, at: int, number: Number, match: Match) -> Found | None:
     return at, match.end(), _NUMBER, f"{number.value}/{match[1]}"
 
 
-def _ordinal_ending(_scan: Scan, at: int, number: Number, match: Match) -> Found:
+def _ordinal_ending(_scan: Scan, at: int, number: Number, match: Match) -> FoundValue:
     unit = ORDINAL_UNITS.get(match[1] or "", "")
     return at, match.end(), _NUMBER, f"no.{number_key(number.value)}{' ' if unit else ''}{unit}"
 
 
-def _ordinal_number(scan: Scan, at: int, number: Number, match: Match) -> Found | None:
+def _ordinal_number(scan: Scan, at: int, number: Number, match: Match) -> FoundValue | None:
     if longest(scan.text, number.end, scan.words.units) is not None:
         return None
     return at, match.end(), _NUMBER, f"no.{number_key(number.value)}"
 
 
-def _ordinal_before(scan: Scan, at: int, match: Match) -> Found | None:
+def _ordinal_before(scan: Scan, at: int, match: Match) -> FoundValue | None:
     """第3, 第三次, 제3회: what it counts belongs to it."""
     text, number = scan.text, scan.number(match.end())
     if number is None or number.key:
@@ -335,7 +335,7 @@ def _ordinal_before(scan: Scan, at: int, match: Match) -> Found | None:
     return at, end, _NUMBER, f"no.{number_key(number.value)}{unit}"
 
 
-def _counted(scan: Scan, at: int, number: Number, match: Match) -> Found | None:
+def _counted(scan: Scan, at: int, number: Number, match: Match) -> FoundValue | None:
     counter = longest(scan.text, match.end(), scan.words.counters)
     behind = scan.text[number.end + 1 : number.end + 2]
     if counter is None or (counter == "か" and behind not in ("所", "国")):
@@ -344,7 +344,7 @@ def _counted(scan: Scan, at: int, number: Number, match: Match) -> Found | None:
     return at, end, _NUMBER, number.key or number_key(number.value)
 
 
-def _cjk_number(scan: Scan, at: int, number: Number, _match: Match) -> Found | None:
+def _cjk_number(scan: Scan, at: int, number: Number, _match: Match) -> FoundValue | None:
     surface, behind = scan.text[at : number.end], scan.text[number.end : number.end + 1]
     # A lone numeral is often the beginning of a word: 一闪, 百合, 十足.
     alone = surface in ("一", "百", "千", "十") and behind not in ("人", "男", "女")
@@ -353,7 +353,7 @@ def _cjk_number(scan: Scan, at: int, number: Number, _match: Match) -> Found | N
     return at, number.end, _NUMBER, number.key or number_key(number.value)
 
 
-def _half(scan: Scan, at: int, match: Match) -> Found | None:
+def _half(scan: Scan, at: int, match: Match) -> FoundValue | None:
     """半小时, 半个月, 半日: half of a span."""
     end = match.end()
     measured = scan.unit(end) or (scan.unit(end + 1) if scan.text.startswith("个", end) else None)
@@ -362,16 +362,16 @@ def _half(scan: Scan, at: int, match: Match) -> Found | None:
     return at, measured[1], _QUANTITY, quantity_key(F(1, 2), measured[0])
 
 
-def _half_of_all(_scan: Scan, at: int, match: Match) -> Found:
+def _half_of_all(_scan: Scan, at: int, match: Match) -> FoundValue:
     return at, match.end(), _NUMBER, "0.5"
 
 
-def _korean(scan: Scan, at: int, _match: Match) -> Found | None:
+def _korean(scan: Scan, at: int, _match: Match) -> FoundValue | None:
     """Native Korean numbers, which other words may hold: 셋."""
     return None if at and "가" <= scan.text[at - 1] <= "힣" else _figure(scan, at, _match)
 
 
-def _korean_counted(scan: Scan, at: int, _match: Match) -> Found | None:
+def _korean_counted(scan: Scan, at: int, _match: Match) -> FoundValue | None:
     """Korean numbers that stand only before a counter or unit: 세 명, 두 시간."""
     text, words = scan.text, scan.words
     name = longest(text, at, words.counted)

@@ -18,7 +18,7 @@ from totonoe_core.text.reading.model import PieceType, quick
 from totonoe_core.text.reading.values.units import Unit
 from totonoe_core.text.reading.values.words import CJK, FRACTIONS, Words, words_of
 
-Found = tuple[int, int, PieceType, str]
+FoundValue = tuple[int, int, PieceType, str]
 """Start, end, type and key of a value."""
 ALWAYS = re.compile("")
 SPACED, JZK = "spaced", "ja zh ko"
@@ -179,9 +179,9 @@ class Scan:
                     return found
         return None
 
-    def value(self, at: int) -> Found | None:
+    def value(self, at: int) -> FoundValue | None:
         """Return the value that begins at a place."""
-        found: Found | None = self.first(self.rules.values[sign_of(self.text[at])], at)
+        found: FoundValue | None = self.first(self.rules.values[sign_of(self.text[at])], at)
         return found
 
     def number(self, at: int) -> Number | None:
@@ -205,18 +205,18 @@ class Scan:
             self._units[at] = self.first(self.rules.units, at)
         return self._units[at]
 
-    def behind(self, at: int, number: Number) -> Found | None:
+    def behind(self, at: int, number: Number) -> FoundValue | None:
         """Return the value of the number that begins at a place, by what stands behind it."""
         for match_at, make in self.rules.behind:
             if (match := match_at(self.text, number.end)) is not None:
-                found: Found | None = make(self, at, number, match)
+                found: FoundValue | None = make(self, at, number, match)
                 if found is not None:
                     return found
         return None
 
-    def clock(self, at: int) -> Found | None:
+    def clock(self, at: int) -> FoundValue | None:
         """Return the time of day at a place, of a language without spaces."""
-        found: Found | None = self.first(self.rules.clock, at)
+        found: FoundValue | None = self.first(self.rules.clock, at)
         return found
 
     def ended(self, number: Number, group: str) -> Number:

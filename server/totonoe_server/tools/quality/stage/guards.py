@@ -32,7 +32,7 @@ OURS, WITHOUT_JUDGE = "totonoe", "totonoe, no judge"
 
 
 @dataclass(frozen=True, slots=True)
-class Read:
+class ReadPair:
     """A pair with what the guard says of it by itself."""
 
     pair: PairOfGroup
@@ -57,31 +57,31 @@ class Read:
         return nominated and cascade.is_open(*read)
 
 
-def read_all(pairs: Sequence[PairOfGroup], rig: Rig, advance: Advance) -> list[Read]:
+def read_all(pairs: Sequence[PairOfGroup], rig: Rig, advance: Advance) -> list[ReadPair]:
     """Return what the guard says of pairs. `advance` is told each text that has its vector."""
     texts = [text for pair in pairs for text in (pair.memory, pair.text)]
     vectors = rig.vectors(texts, advance).reshape(len(pairs), 2, -1)
     found = []
     for pair, two in zip(pairs, vectors, strict=True):
         one = read_pair(pair.memory, pair.text, two, rig.model)
-        found.append(Read(pair, one, one.jaccard(Tokenizer.SCRIPT_AWARE)))
+        found.append(ReadPair(pair, one, one.jaccard(Tokenizer.SCRIPT_AWARE)))
     return found
 
 
-def without_judge(reading: Read) -> str:
+def without_judge(reading: ReadPair) -> str:
     """Return what a daemon with `--judge none` does."""
     if reading.found.refused_by(POLICY) is not Method.NONE:
         return REFUSED
     return _banded(POLICY.settled(reading.found.compared.judgement)) if reading.seen else SAVED
 
 
-def with_judge(reading: Read, opinion: Opinion | None) -> str:
+def with_judge(reading: ReadPair, opinion: Opinion | None) -> str:
     """Return what a daemon does that has this opinion; `None` if the judge has none."""
     if opinion is None or not reading.is_open:
         return without_judge(reading)
     settled = POLICY.settled(reading.found.compared.judgement)
     compared = replace(reading.found.compared, judgement=settled)
-    heard = cascade.judged_by(cascade.Open(0, compared, settled), opinion, POLICY)
+    heard = cascade.judged_by(cascade.OpenPair(0, compared, settled), opinion, POLICY)
     return REFUSED if POLICY.action(heard) is Action.REFUSE else _banded(heard)
 
 
@@ -91,7 +91,7 @@ def _banded(judgement: Judgement) -> str:
     return SHOWN if POLICY.is_shown(judgement) else SAVED
 
 
-def opinions(read: Sequence[Read], judge: Judge, advance: Advance) -> list[Opinion | None]:
+def opinions(read: Sequence[ReadPair], judge: Judge, advance: Advance) -> list[Opinion | None]:
     """Return the judge's opinions on the pairs that it reads; `None` on the others.
 
     Raises
@@ -126,7 +126,7 @@ def one_by_one(system: System, pairs: Sequence[PairOfGroup], advance: Advance) -
     return found
 
 
-def baselines(read: Sequence[Read]) -> dict[str, list[str]]:
+def baselines(read: Sequence[ReadPair]) -> dict[str, list[str]]:
     """Return what guards by one threshold do: a text is refused from it on."""
     found = {
         f"cosine {least:.2f}": [_refused(reading.found.cosine >= least) for reading in read]

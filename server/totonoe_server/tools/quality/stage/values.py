@@ -132,7 +132,7 @@ class Cosine:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class AskedChain:
     """A chain, what its question found, and for each true note what its own text found."""
 
     chain: Chain
@@ -189,9 +189,9 @@ def measure(system: System, chains: Sequence[Chain], advance: Advance) -> dict[s
     for chain in chains:
         true = [note.text for note in chain.notes if note.role not in (Role.OLD, Role.CLAIM)]
         by_text = {text: system.recall(text, K) for text in true}
-        asked.append(Asked(chain, system.recall(chain.question, K), by_text))
+        asked.append(AskedChain(chain, system.recall(chain.question, K), by_text))
         advance(1)
-    kinds: dict[str, list[Asked]] = defaultdict(list)
+    kinds: dict[str, list[AskedChain]] = defaultdict(list)
     for question in asked:
         kinds[question.chain.kind].append(question)
     return {
@@ -201,7 +201,7 @@ def measure(system: System, chains: Sequence[Chain], advance: Advance) -> dict[s
     }
 
 
-def _figures(asked: Sequence[Asked]) -> dict[str, Any]:
+def _figures(asked: Sequence[AskedChain]) -> dict[str, Any]:
     return {
         "n": len(asked),
         "first": _share(question.first for question in asked),

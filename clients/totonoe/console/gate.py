@@ -48,7 +48,7 @@ class Refused(Exception):  # noqa: N818 - named for what happened, as the errors
         self.status = status
 
 
-class Guard:
+class Gate:
     """An ASGI application in front of the console.
 
     A request that is let through has its session under `session`, and the fields of its form under
