@@ -52,7 +52,7 @@ def name(number: int) -> str:
 
 
 def measured(client: totonoe.Client, work: Callable[[], int]) -> dict[str, Any]:
-    """What some calls cost the daemon; `work` makes them and says how many there were."""
+    """Measure what calls cost the daemon; `work` makes them and returns their number."""
     before, begin_s = client.stats(), time.perf_counter()
     ops = work()
     wall_s, after = time.perf_counter() - begin_s, client.stats()

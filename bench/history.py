@@ -1,4 +1,4 @@
-"""What the past costs: Forget and its Undo, Merge, Purge, pages, reads of the past, Watch.
+"""Measure what the past costs: Forget and its Undo, Merge, Purge, pages, reads of the past, Watch.
 
     python -m bench.history [--stored 10000] [--items 1000] [--watchers 1,100] [--repeats 5]
 

@@ -49,7 +49,7 @@ CALLERS = 8
 
 
 class Tally:
-    """What became of the items, by what they say."""
+    """Counts of what became of the items, by what they say."""
 
     def __init__(self) -> None:
         self.latencies_s: list[float] = []

@@ -147,7 +147,7 @@ def logistic(odds: Float64) -> Float64:
 
 def language_of(pair: Measured) -> str:
     """Return en, ja or zh as the features say; "" for any other."""
-    return next((text for text in ("en", "ja", "zh") if pair.seen[NAMES.index(text)] == 1.0), "")
+    return next((code for code in ("en", "ja", "zh") if pair.seen[NAMES.index(code)] == 1.0), "")
 
 
 def weight_of(pair: Measured) -> float:
@@ -263,7 +263,7 @@ def by_language(
     yield "", list(pairs), p
     languages = [pair.example.language for pair in pairs]
     for language in dict.fromkeys(languages):
-        chosen = np.array([text == language for text in languages])
+        chosen = np.array([code == language for code in languages])
         yield language, [pair for pair in pairs if pair.example.language == language], p[chosen]
 
 

@@ -26,7 +26,7 @@ from totonoe_core.guard.calibrate import curve_of, point_at, probabilities_of
 from totonoe_core.guard.probe import LANGUAGES, probe_files
 from totonoe_server.tools.quality import streams
 from totonoe_server.tools.quality.files import Form, form_of, read_pairs, read_stream
-from totonoe_server.tools.quality.pairs import JudgedPair, figures, judge_all
+from totonoe_server.tools.quality.pairs import GuardedPair, figures, judge_all
 from totonoe_server.tools.quality.rig import Rig, opened
 
 CURVE = ("at_least", "false_merge_rate", "duplicate_recall")
@@ -51,7 +51,7 @@ def pairs(report: common.Report, rig: Rig, source: str, path: Path, limit: int |
     report.add(part="curve", **head, **curves(counted, weights_for(None, rig.model)))
 
 
-def curves(judged: Sequence[JudgedPair], weights: Weights) -> dict[str, Any]:
+def curves(judged: Sequence[GuardedPair], weights: Weights) -> dict[str, Any]:
     """Operating curves over the threshold, and the point that is in use."""
     same = np.array([pair.pair.label == 1 for pair in judged], np.bool_)
     p = probabilities_of([as_labelled(pair, "") for pair in judged], weights)

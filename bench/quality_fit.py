@@ -40,7 +40,7 @@ from totonoe_core.guard.calibrate import (
 from totonoe_core.guard.probe import LANGUAGES, probe_files
 from totonoe_core.guard.verdict import compare
 from totonoe_server.tools.quality.files import read_pairs
-from totonoe_server.tools.quality.pairs import JudgedPair, judge_all
+from totonoe_server.tools.quality.pairs import GuardedPair, judge_all
 from totonoe_server.tools.quality.rig import Rig, opened
 
 SOURCES = {
@@ -54,12 +54,12 @@ SHIPPED = common.ROOT / "core" / "totonoe_core" / "domain" / "shipped.py"
 FLOORS = common.ROOT / "tests" / "core" / "probe_floors.json"
 
 
-def judged_pairs(rig: Rig, path: Path) -> list[JudgedPair]:
+def judged_pairs(rig: Rig, path: Path) -> list[GuardedPair]:
     """The labelled pairs of a file."""
     return judge_all(read_pairs(path), PRESETS[Preset.STANDARD], rig, lambda _: None)
 
 
-def as_labelled(one: JudgedPair, source: str) -> Labelled:
+def as_labelled(one: GuardedPair, source: str) -> Labelled:
     """A judged pair as fitting takes it."""
     return Labelled(
         name=one.pair.kind,
@@ -89,7 +89,7 @@ def _same(rows: Sequence[Labelled]) -> Any:
     return np.array([row.same for row in rows], np.bool_)
 
 
-def floors_of(judged: Sequence[JudgedPair], weights: Weights) -> dict[str, dict[str, int]]:
+def floors_of(judged: Sequence[GuardedPair], weights: Weights) -> dict[str, dict[str, int]]:
     """Of each class: duplicates found, false merges, verdicts that are right."""
     classes: defaultdict[str, dict[str, int]] = defaultdict(
         lambda: {"found": 0, "merged": 0, "right": 0}

@@ -1,4 +1,4 @@
-"""What a large collection costs: filling it, a Remember, a Recall, a snapshot, a start, its memory.
+"""Measure a large collection: filling it, a Remember, a Recall, a snapshot, a start, its memory.
 
     python -m bench.scale [--stored 300000] [--dimension 384] [--ops 200] [--limit-s 3600]
 

@@ -187,7 +187,7 @@ def fill(
 
 
 def filled(before: totonoe.Stats, after: totonoe.Stats, fill_s: float) -> dict[str, Any]:
-    """What filling did to a daemon that ran without a break, background work included."""
+    """Return figures of a daemon that was filled without a break, background work included."""
     stored = next(stats for stats in after.collections if stats.name == COLLECTION)
     count = max(1, stored.active_count)
     return {

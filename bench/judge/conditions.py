@@ -218,7 +218,9 @@ class Bench:
             return {"error": type(error).__name__, "verdicts_changed": -1}  # it guards against that
         finally:
             signal.alarm(0)
-        self._changed = {text: key for text, key in again.items() if key != self._readings[text]}
+        self._changed = {
+            text: reading for text, reading in again.items() if reading != self._readings[text]
+        }
         kinds: Counter[str] = Counter()
         places = set().union(*(self._pairs_of[text] for text in self._changed))
         changed = 0

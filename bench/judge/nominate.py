@@ -180,7 +180,7 @@ def _streamed(items: Sequence[Item], vectors: Vectors, reader: Reader, floor: fl
             for slot, judgement in heard:
                 made = outcome(judgement)
                 best[made] = max(best.get(made, (0.0, 0)), (judgement.same_probability, slot))
-        made = next((text for text in _OUTCOMES if text in best), "saved")
+        made = next((action for action in _OUTCOMES if action in best), "saved")
         done[made] += 1
         if made in best:
             other = items[saved[best[made][1]]]
@@ -188,7 +188,7 @@ def _streamed(items: Sequence[Item], vectors: Vectors, reader: Reader, floor: fl
         if made != "refused":
             saved.append(at)
             words.add(item.text)
-    said = (f"{text} {done[text]}, right {right[text]}" for text in _OUTCOMES)
+    said = (f"{action} {done[action]}, right {right[action]}" for action in _OUTCOMES)
     return f"{len(saved)} saved, {judged / len(items):.2f} pairs judged a save; " + "; ".join(said)
 
 

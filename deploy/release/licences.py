@@ -11,7 +11,7 @@ from packaging.licenses import InvalidLicenseExpression, canonicalize_license_ex
 
 
 class Kind(IntEnum):
-    """What a licence asks of who passes the package on; a larger one asks for more."""
+    """Duties of a licence for whoever passes the package on; a larger value asks for more."""
 
     PERMISSIVE = 0
     WEAK_COPYLEFT = 1

@@ -103,7 +103,7 @@ def environments() -> Iterator[dict[str, str]]:
 
 
 def requirements(extras: Iterable[str], pyproject: str) -> list[Requirement]:
-    """What pyproject.toml asks for: the light client and these extras."""
+    """Return the requirements in pyproject.toml of the light client and these extras."""
     project = tomllib.loads(pyproject)["project"]
     lines = list(project["dependencies"])
     for extra in extras:

@@ -113,7 +113,7 @@ def test_another_collection_is_chosen_and_every_page_keeps_it(
     beside.remember("The lamp is green.", force=True)
     edited = beside.update(third, content="The lamp is blue.", reason="painted")
     choice = desk.page.get("/search")
-    (lead,) = (text for text in leads(choice) if text.startswith("/collections"))
+    (lead,) = (path for path in leads(choice) if path.startswith("/collections"))
     shown = desk.page.get(lead)
     while f"{base}/search" not in leads(shown):
         (following,) = re.findall(r'href="([^"]+)" rel="next"', shown.body)
@@ -252,8 +252,8 @@ def test_same_shows_what_stays_and_what_the_text_no_longer_has(
     text = "The backup job runs at night, as the job for backups."
     done = desk.page.submit(checked, "/answer", content=text)
     assert "Same: they are one now." in done.text
-    assert {desk.status(wording) for wording in asked} == {Status.ACTIVE, Status.SUPERSEDED}
-    kept = next(wording for wording in asked if desk.status(wording) is Status.ACTIVE)
+    assert {desk.status(memory_id) for memory_id in asked} == {Status.ACTIVE, Status.SUPERSEDED}
+    kept = next(memory_id for memory_id in asked if desk.status(memory_id) is Status.ACTIVE)
     assert desk.bo.get(kept).content == text
 
 
@@ -372,7 +372,7 @@ def test_exact_repeats_are_shown_and_closed_as_one_operation(desk: Desk) -> None
     assert "the repeats changed meanwhile" in late.text
     done = desk.page.submit(late, "/repeats")
     assert "Closed 2 exact repeats" in done.text
-    assert sum(desk.status(text) is Status.ACTIVE for text in (first, *others)) == 1
+    assert sum(desk.status(memory_id) is Status.ACTIVE for memory_id in (first, *others)) == 1
     assert "Taken back: CleanUpDuplicates" in desk.page.submit(desk.page.get("/"), "/undo").text
 
 
@@ -523,8 +523,8 @@ def test_memory_is_replaced_and_its_chain_is_shown(desk: Desk) -> None:
     assert "Replaced." in done.text and desk.status(first) is Status.SUPERSEDED
     second = desk.bo.get(first).superseded_by
     assert desk.bo.get(second).category == "infra"
-    for text in (first, second):
-        chain = desk.page.get(f"/m/{text}").text
+    for memory_id in (first, second):
+        chain = desk.page.get(f"/m/{memory_id}").text
         assert "What it replaced, and what replaced it" in chain and "this one" in chain
 
 

@@ -80,7 +80,7 @@ def _given(value: Any, kept: Mapping[str, Any]) -> Any:
         return datetime.fromisoformat(value["$time"])
     if "$times" in value:
         return value["$times"] * value["text"]
-    return {name: _given(key, kept) for name, key in value.items()}
+    return {name: _given(item, kept) for name, item in value.items()}
 
 
 def _is_error(error: errors.TotonoeError, expected: Mapping[str, str], place: str) -> None:

@@ -623,7 +623,7 @@ def test_questions_of_the_advice_come_where_the_host_asks_for_them(connect: Conn
 
 
 def test_tools_that_advice_and_prompt_name_exist() -> None:
-    texts = [INTROSPECT, *(key for name, key in vars(advice).items() if name.isupper())]
+    texts = [INTROSPECT, *(text for name, text in vars(advice).items() if name.isupper())]
     named = {item for text in texts for item in re.findall(r"\b(?:use|with|run) (\w+)", text)}
     assert named - {"recall", "remember", "forget", "resolve", "consolidate"} == set()
 

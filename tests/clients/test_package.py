@@ -84,8 +84,8 @@ def test_client_loads_models_of_memories_alone() -> None:
 def test_client_loads_models_of_a_topic_for_its_first_call() -> None:
     for name in lazily.__all__:
         late, loaded = getattr(lazily, name), import_module("totonoe." + name.replace("_", "."))
-        own = [text for text in vars(loaded) if not text.startswith("_")]
-        assert all(getattr(late, text) is getattr(loaded, text) for text in own)
+        own = [each_name for each_name in vars(loaded) if not each_name.startswith("_")]
+        assert all(getattr(late, each_name) is getattr(loaded, each_name) for each_name in own)
         with pytest.raises(AttributeError, match="Nothing"):
             late.Nothing  # noqa: B018
     with pytest.raises(AttributeError, match="nothing_models"):

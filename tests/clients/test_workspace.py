@@ -81,9 +81,9 @@ class Collection:
         """One operation that leaves these memories, and hides or purges others."""
         self.memories |= {memory.id: memory for memory in memories}
         told = [SimpleNamespace(memory_id=memory.id, memory=memory) for memory in memories]
-        told += [SimpleNamespace(memory_id=text, memory=None) for text in gone]
-        for text in gone:
-            self.memories.pop(text, None)
+        told += [SimpleNamespace(memory_id=memory_id, memory=None) for memory_id in gone]
+        for memory_id in gone:
+            self.memories.pop(memory_id, None)
         revision = len(self.events) + 1
         operation = SimpleNamespace(revision=revision, kind="Remember")
         change = SimpleNamespace(memories=tuple(told), operation=operation)

@@ -184,8 +184,8 @@ def test_the_last_judged_pairs_are_learned_from(
     for memory_id, other in pairwise(ids):
         store.do(dismiss(memory_id, other))
     removed = save(store, *(f"Ann likes {what}" for what in WHAT))
-    for text in removed[1:]:
-        store.do(merge(removed[0], text))
+    for memory_id in removed[1:]:
+        store.do(merge(removed[0], memory_id))
     assert counts(store) == (5, 5)
     monkeypatch.setattr(limits, "CALIBRATION_OWN_PAIRS_MAX", 2)
     assert counts(store) == (2, 2)

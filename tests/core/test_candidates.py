@@ -223,7 +223,7 @@ def test_cosine_one_ulp_around_the_similarity_of_a_pair_decides_exactly(
             ("guard.session_cosine_at_least", np.nextafter(similarity, 2.0), False),
         ):
             off = ("cosine_at_least", "cosine_distance_below", "session_cosine_at_least")
-            store.set(*((f"guard.{text}", None) for text in off), (name, float(value)))
+            store.set(*((f"guard.{each_name}", None) for each_name in off), (name, float(value)))
             # Sessions are the memories' own: here both have none but where it matters.
             if name.startswith("guard.session"):
                 store.do(remember("same session", vector=first, session_id="s", force=True))

@@ -167,7 +167,7 @@ def test_a_chain_is_no_group(store: Store) -> None:
 def test_another_agents_private_memories_are_not_looked_at(store: Store) -> None:
     hidden = save(store, *ROBOT, agent="ben", private=True)
     assert end(store).consolidatable_count == 0
-    seen = [store.one(text, agent="ben").status for text in hidden]
+    seen = [store.one(memory_id, agent="ben").status for memory_id in hidden]
     assert set(seen) == {Status.ACTIVE}
 
 
@@ -257,7 +257,7 @@ def test_groups_do_not_depend_on_the_order_of_insertion(store: Store) -> None:
         ids = [
             (group.kept_id, *(other.memory_id for other in group.superseded)) for group in groups
         ]
-        known.add(tuple(tuple(content[text] for text in group) for group in ids))
+        known.add(tuple(tuple(content[memory_id] for memory_id in group) for group in ids))
     assert len(known) == 1
     assert known != {()}
 

@@ -297,9 +297,9 @@ class TestRead:
             found = made(store, "happened", *chosen, agent=agent)
             for reader in ("anna", "ben"):
                 heads = {}
-                for text in chosen:
-                    if store_sees(store, text, reader):
-                        head = store.read(GetQuery(reader, (text,), follow_superseded=True))
+                for memory_id in chosen:
+                    if store_sees(store, memory_id, reader):
+                        head = store.read(GetQuery(reader, (memory_id,), follow_superseded=True))
                         heads[head.memories[0].id] = head.memories[0]
                 there = [item for item in heads if heads[item].status is not Status.FORGOTTEN]
                 shown = read(store, found.id, reader).episode
@@ -410,7 +410,7 @@ class TestPages:
         answer = page(store, agent="ben", size=1)
         assert [episode.summary for episode in answer.episodes] == ["open"]
         token = base64.urlsafe_b64decode(answer.next_page_token).decode()
-        assert not any(text in token for text in hidden)
+        assert not any(memory_id in token for memory_id in hidden)
         assert listed(store, agent="ben") == ["open", "open too"]
 
     def test_tokens_of_other_conditions_or_by_hand_are_refused(self, store: Store) -> None:

@@ -29,7 +29,7 @@ def meeting(store: Store, where: Filter, agent: str = "anna") -> tuple[int, Forg
 
 
 def expecting(*named: tuple[str, int], ids: tuple[str, ...] = ()) -> Forget:
-    return Forget("anna", ids or tuple(text for text, _ in named), "why", named)
+    return Forget("anna", ids or tuple(memory_id for memory_id, _ in named), "why", named)
 
 
 def test_forget_with_the_expected_revisions_hides(store: Store) -> None:

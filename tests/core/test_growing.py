@@ -211,7 +211,7 @@ def test_the_newest_live_one_grows_where_there_are_several(store: Store) -> None
     past = remember("Made long ago.", state_kind=SUMMARY, created_us=1_000_000, force=True)
     store.do(past)
     assert say(store, FIRST).grown_id == new
-    assert [store.one(text).content for text in (old, new)] == ["Of old, 0.", FIRST]
+    assert [store.one(memory_id).content for memory_id in (old, new)] == ["Of old, 0.", FIRST]
 
 
 def test_what_is_over_or_closed_is_not_grown(store: Store) -> None:

@@ -255,7 +255,9 @@ class TestTypedKeys:
         theirs = store.save("Tea", key=self.KEY, agent="ben")
         answer = store.do(remember("Milk", key=self.KEY))
         assert set(answer.superseded_ids) == {own, theirs}
-        assert {store.one(text).superseded_by for text in (own, theirs)} == {answer.memory_id}
+        assert {store.one(memory_id).superseded_by for memory_id in (own, theirs)} == {
+            answer.memory_id
+        }
 
     def test_private_value_that_turns_public_supersedes_the_public_one(self, store: Store) -> None:
         own = store.save("Coffee", key=self.KEY, private=True)

@@ -132,9 +132,10 @@ def test_operations_are_those_on_what_is_seen(timeline: Timeline, agent: str) ->
         assert set(info.memory_ids) <= now
         # What turned public is told by History alone: before, it was hidden.
         hidden_before = {
-            text
-            for text in told.get(revision, set())
-            if text not in {memory.id for memory in timeline.moments[revision - 1].lists[agent]}
+            memory_id
+            for memory_id in told.get(revision, set())
+            if memory_id
+            not in {memory.id for memory in timeline.moments[revision - 1].lists[agent]}
         }
         assert set(info.memory_ids) >= told.get(revision, set()) - hidden_before
         assert info.memory_ids or info.link_count or info.settings

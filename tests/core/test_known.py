@@ -170,9 +170,9 @@ def test_superseded_hit_names_the_end_of_its_chain(store: Store) -> None:
 def linked(store: Store, likelihood: Likelihood | None, *same: str) -> dict[str, str]:
     """A value, its update, and another copy of the value that is said last."""
     value, update, copy = "port 5432 of staging", "port 5433 of staging", "staging port is 5432"
-    for text in same:
+    for memory_id in same:
         assert likelihood is not None
-        likelihood.say(*text.split("|"), 0.9)
+        likelihood.say(*memory_id.split("|"), 0.9)
     ids = {}
     for text, cosine in ((value, 0.9), (update, 0.88), (copy, 0.95)):
         store.clock.advance(HOUR_US)
@@ -256,7 +256,7 @@ def test_why_not_advises_no_diversity_only_where_it_helps(read: Store) -> None:
         ("The build takes 12 minutes.", "The build takes 9 minutes."),
         ("Lena speaks German.", "Lena speaks French."),
     ]
-    ids = [text for pair in pairs for text in say(read, *pair)]
+    ids = [memory_id for pair in pairs for memory_id in say(read, *pair)]
     advised = 0
     for text in ("staging port", "How long does the build take?", "What does Lena speak?"):
         for memory_id in ids:

@@ -98,7 +98,9 @@ def test_get_as_of_is_what_was_there_then(timeline: Timeline, agent: str) -> Non
         moment = timeline.moments[revision]
         then = {m.id: m for m in timeline.expected(moment.lists[agent], agent)}
         found = get(store, *every, as_of=AsOf(revision), agent=agent)
-        assert [m.id for m in found.memories] == [text for text in every if text in then]
+        assert [m.id for m in found.memories] == [
+            memory_id for memory_id in every if memory_id in then
+        ]
         assert {m.id: m for m in found.memories} == then
         assert set(found.missing_ids) == set(every) - set(then)
         assert found.as_of_revision == revision

@@ -275,14 +275,14 @@ def test_write_that_the_server_cancels_is_acknowledged_to_nobody(daemon: Store, 
     """Its error comes with the next statement, which may be of another operation."""
     texts = {f"op-{number}": f"note {number} of one batch" for number in range(3)}
     with refusing(url, CANCELLED, f"NEW.content = '{texts['op-0']}'"):
-        requests = [(wording, (remember(text),)) for wording, text in texts.items()]
+        requests = [(operation_id, (remember(text),)) for operation_id, text in texts.items()]
         futures = daemon.engine.apply_all("default", requests)
         errors = [future.exception(wait_s()) for future in futures]
     stored = {memory.content for memory in daemon.list()}
     for text, error in zip(texts.values(), errors, strict=True):
         assert isinstance(error, Unavailable if text not in stored else type(None))
-    for wording, text in texts.items():
-        assert daemon.apply(remember(text), operation_id=wording).results[0].saved
+    for operation_id, text in texts.items():
+        assert daemon.apply(remember(text), operation_id=operation_id).results[0].saved
 
 
 @pytest.mark.parametrize(("code", "error"), [(CANCELLED, Unavailable), (DISK_FULL, ReadOnly)])

@@ -389,7 +389,7 @@ def test_what_answers_quote_is_blanked_and_all_else_stays() -> None:
     repeated = Remembered(False, other, report(gone, other))
     assert blank(repeated).guard == report(gone, other, quotes=False)
     assert blank(Remembered(True, other, plainly)) == Remembered(True, other, plainly)
-    lost = [LostDetail(text, Finding.NUMBER, (3, 4), "7") for text in (gone, other)]
+    lost = [LostDetail(memory_id, Finding.NUMBER, (3, 4), "7") for memory_id in (gone, other)]
     links = Link(gone, LinkType.RELATED, 0.5, "note"), Link(other, LinkType.RELATED, 0.5, "note")
     merged = blank(
         Merged(True, memory_of(other, "b", *links), (memory_of(gone, "a"),), None, tuple(lost))

@@ -402,11 +402,16 @@ def test_newer_stands_before_what_it_updates_and_comes_in_its_place(tmp_path: Pa
             query = RecallQuery(agent, text, base.tobytes(), k=k, touch=False, **more)
             return [(hit.memory.id, hit.diversity) for hit in store.recall(query).hits]
 
-        assert [wording for wording, _ in found(4)] == [new, old, oldest, other]
+        assert [memory_id for memory_id, _ in found(4)] == [new, old, oldest, other]
         assert found(1) == [(new, DiversityEffect.NEWER)]
         assert found(1, "berta") == [(hers, DiversityEffect.NEWER)]
-        assert [wording for wording, _ in found(4, diversity=PLAIN)] == [oldest, old, new, other]
-        assert [wording for wording, _ in found(1, text="staging port 5433")] == [oldest]
+        assert [memory_id for memory_id, _ in found(4, diversity=PLAIN)] == [
+            oldest,
+            old,
+            new,
+            other,
+        ]
+        assert [memory_id for memory_id, _ in found(1, text="staging port 5433")] == [oldest]
         revision = store.revision
         store.do(forget(new))
         assert found(1) == [(old, DiversityEffect.NEWER)]

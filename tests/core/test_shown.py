@@ -269,7 +269,7 @@ def test_shown_pair_is_resolved_as_the_same_in_one_call_and_undone(
     assert store.one(done.closed_id).superseded_by == done.memory.id
     assert labels(store) == [True]
     store.do(undo(store.revision))
-    assert [store.one(text).status for text in pair] == [Status.ACTIVE] * 2
+    assert [store.one(memory_id).status for memory_id in pair] == [Status.ACTIVE] * 2
     assert (labels(store), questions(store)) == ([], 0)
 
 

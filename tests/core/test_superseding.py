@@ -76,7 +76,7 @@ class TestNamed:
     ) -> None:
         store.set(("guard.preset", preset))
         known, old = store.save(PORT, vector=BASE), store.save("Elsewhere")
-        before = {wording: store.one(wording) for wording in (known, old)}
+        before = {memory_id: store.one(memory_id) for memory_id in (known, old)}
         revision, count = store.revision, len(store.list())
         command = in_place_of(text, old, **({"vector": BASE} | more))
         would = store.check(command)
@@ -94,7 +94,7 @@ class TestNamed:
             (link.target_id, link.type, link.confidence) for link in now.links
         }
         store.do(undo(revision + 1))
-        assert {wording: told(store.one(wording)) for wording in before} == {
+        assert {memory_id: told(store.one(memory_id)) for memory_id in before} == {
             key: told(memory) for key, memory in before.items()
         }
         store.do(undo(revision + 2))

@@ -270,7 +270,7 @@ class TestGuard:
         assert conflict.duplicate.memory_id == other
         assert previewed(store, gone) == answer
         assert store.do(undo(gone, force=True)).undone
-        assert {store.one(text).status for text in (saved, other)} == {Status.ACTIVE}
+        assert {store.one(memory_id).status for memory_id in (saved, other)} == {Status.ACTIVE}
 
     def test_only_duplicates_are_no_error_and_their_links_no_conflict_of_their_own(
         self, store: Store
@@ -350,7 +350,7 @@ class TestGuard:
         assert previewed(store, target).undone
         # Above the limit it takes force, as before.
         monkeypatch.setattr(limits, "UNDO_BESIDE_MAX", 1)
-        assert [found_conflict.kind for found_conflict in previewed(store, target).conflicts] == [
+        assert [shown.kind for shown in previewed(store, target).conflicts] == [
             ConflictKind.DUPLICATE
         ]
         monkeypatch.undo()

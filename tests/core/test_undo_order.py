@@ -354,7 +354,7 @@ def test_key_that_two_held_before_keeps_none_from_coming_back(store: Store) -> N
     assert store.one(secret).status is Status.ACTIVE
     store.do(forget(public, agent="ben"))
     assert store.do(undo(store.revision)).undone
-    assert {store.one(text).status for text in (secret, public)} == {Status.ACTIVE}
+    assert {store.one(memory_id).status for memory_id in (secret, public)} == {Status.ACTIVE}
 
 
 def test_double_that_was_changed_and_is_as_before_stood_beside(store: Store) -> None:

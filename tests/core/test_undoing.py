@@ -207,9 +207,9 @@ class TestEveryKind:
 
     @staticmethod
     def same_but_for_forgotten(now: Any, before: Any, made: set[str]) -> None:
-        rows = {now["memories"][text].row for text in made}
-        for text in made:
-            assert now["memories"][text].status is Status.FORGOTTEN
+        rows = {now["memories"][memory_id].row for memory_id in made}
+        for memory_id in made:
+            assert now["memories"][memory_id].status is Status.FORGOTTEN
         assert not [key for key in now["links"] if rows & set(key[:2])]
         kept = {key: memory for key, memory in now["memories"].items() if key not in made}
         assert now | {"memories": kept} == before
@@ -255,7 +255,7 @@ class TestAnswer:
         assert told.memory_ids == (world.a, world.b)
         assert (told.link_count, told.undoes, told.settings) == (5, 0, False)
         assert result.memories == tuple(
-            replace(store.one(text), vector=b"") for text in (world.a, world.b)
+            replace(store.one(memory_id), vector=b"") for memory_id in (world.a, world.b)
         )
         assert (result.link_count, result.episode_ids, result.collection) == (5, (), None)
         assert {link.target_id for link in result.memories[0].links} == {world.b, world.c}

@@ -135,7 +135,9 @@ def test_what_is_not_read_to_the_end_has_no_weight() -> None:
 def test_texts_are_read_once() -> None:
     own, other = "The port is 5434.", "The port is 5433."
     stretch = (12, 16)
-    found = tuple(Evidence(text, stretch, stretch) for text in (Finding.NUMBER, Finding.REPLACED))
+    found = tuple(
+        Evidence(finding, stretch, stretch) for finding in (Finding.NUMBER, Finding.REPLACED)
+    )
     read: list[tuple[str, str]] = []
 
     def reread(here: str, there: str) -> float:

@@ -67,7 +67,7 @@ def save(store: Store, *contents: str, **more: Any) -> list[str]:
 def reworded(memory_id: str, content: str, **more: Any) -> Any:
     """An Update of a text that brings no vector."""
     made = update(memory_id, content=content, **more)
-    return replace(made, vector=b"", mask=tuple(text for text in made.mask if text != "vector"))
+    return replace(made, vector=b"", mask=tuple(name for name in made.mask if name != "vector"))
 
 
 def dimension(store: Store) -> int:
@@ -369,7 +369,7 @@ def test_clean_ups_take_texts_without_vectors(store: Store) -> None:
     assert len(store.do(CleanUpDuplicates("anna")).duplicates) == 2
     store.do(undo(store.revision))
     assert len(store.do(Tidy("anna")).clusters) == 1
-    assert sum(store.one(text).status is Status.ACTIVE for text in doubles) == 1
+    assert sum(store.one(memory_id).status is Status.ACTIVE for memory_id in doubles) == 1
     store.do(Decay("anna"))
 
 
@@ -485,7 +485,7 @@ def test_mixed_collection_gets_vectors_of_one_model(store: Store) -> None:
     restarted(store, InProcessEmbedding())
     reembed(store)
     settle(store)
-    assert {len(store.one(text).vector) for text in (first, second)} == {4 * 64}
+    assert {len(store.one(memory_id).vector) for memory_id in (first, second)} == {4 * 64}
     assert_sound(store)
 
 

@@ -97,7 +97,7 @@ class Desk:
             yield seen
 
     def statuses(self, pair: tuple[str, str]) -> list[Status]:
-        return [self.bo.get(text).status for text in pair]
+        return [self.bo.get(memory_id).status for memory_id in pair]
 
 
 @pytest.fixture
@@ -112,12 +112,12 @@ def desk(
         Client(server.address, agent_id="bo", collection=name) as bo,
         ServedConsole(server.address, tmp_path, agent="ana", collection=name) as served,
     ):
-        for text in (name, f"{name}-{OTHER}"):
-            bo.create_collection(text, guard=GuardPolicy(judged_from=-1.0))
+        for each_name in (name, f"{name}-{OTHER}"):
+            bo.create_collection(each_name, guard=GuardPolicy(judged_from=-1.0))
         yield Desk(name, bo, bo.in_collection(f"{name}-{OTHER}"), served, chromium)
         # The lists of collections stay on one page.
-        for text in (name, f"{name}-{OTHER}"):
-            bo.delete_collection(text)
+        for each_name in (name, f"{name}-{OTHER}"):
+            bo.delete_collection(each_name)
 
 
 def focuses_heading(seen: Visitor) -> None:

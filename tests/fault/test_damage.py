@@ -165,7 +165,7 @@ def _difference(answer: Any, right: Any) -> str:
     """Names of the fields in which one memory differs."""
     if not (isinstance(answer, Memory) and isinstance(right, Memory)):
         return ""
-    names = [text for text in Memory.__slots__ if getattr(answer, text) != getattr(right, text)]
+    names = [name for name in Memory.__slots__ if getattr(answer, name) != getattr(right, name)]
     return f" {names}"
 
 

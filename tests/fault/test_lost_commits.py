@@ -294,7 +294,7 @@ def test_side_file_that_is_gone_too_leaves_what_the_log_shows(
         for path in directory.rglob("*.acknowledged"):
             path.unlink()
         found = with_frames(directory)
-        log = found[generator.choice([text for text in sorted(found) if text != "catalog"])]
+        log = found[generator.choice([name for name in sorted(found) if name != "catalog"])]
         data = bytearray(log.read_bytes())
         begin = struct.unpack_from(">II", data, 16)
         current = [

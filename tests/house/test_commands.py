@@ -41,8 +41,8 @@ def groups() -> frozenset[str]:
     found = {name: command(name) for name in names}
     return frozenset(
         name
-        for name, key in found.items()
-        if hasattr(key, "commands") and not key.invoke_without_command
+        for name, made in found.items()
+        if hasattr(made, "commands") and not made.invoke_without_command
     )
 
 

@@ -204,17 +204,17 @@ def test_sql_stays_in_the_store() -> None:
 def test_kernels_know_no_policy_and_the_pure_rooms_no_disk() -> None:
     kernels = {name for name in importers("core", "totonoe_core") if "/kernels/" in name}
     for name in kernels:
-        inside = [text for text in imported(ROOT / name) if text.startswith("totonoe_core")]
+        inside = [module for module in imported(ROOT / name) if module.startswith("totonoe_core")]
         # Where caches lie is the same for kernels and word lists.
         allowed = ("totonoe_core.kernels", "totonoe_core.base.prepared")
-        assert all(text.startswith(allowed) for text in inside), (name, inside)
+        assert all(module.startswith(allowed) for module in inside), (name, inside)
     for room in ("guard", "search", "text", "index"):
         for path in (ROOT / "core" / "totonoe_core" / room).rglob("*.py"):
             bad = [
-                text
-                for text in imported(path)
-                if text.startswith(("totonoe_core.store", "totonoe_core.engine", "apsw"))
-                or text in ("time", "datetime", "socket")
+                module
+                for module in imported(path)
+                if module.startswith(("totonoe_core.store", "totonoe_core.engine", "apsw"))
+                or module in ("time", "datetime", "socket")
             ]
             assert not bad, (path.name, bad)
 

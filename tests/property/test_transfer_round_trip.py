@@ -114,7 +114,7 @@ def collections(draw: st.DrawFn) -> dict[str, list[Any]]:
         if key in taken:
             found = _replaced(found, external_id="")
         taken.add(key)
-        others = [text for text in names if text != name]
+        others = [each_name for each_name in names if each_name != name]
         count_of = draw(st.integers(0, 2**40))
         memories.append(
             Memory(

@@ -70,11 +70,9 @@ def test_undo_with_a_conflict_is_aborted_and_partial_takes_the_rest_back(wire, f
     assert failure.details["conflict_count"] == "2"
     request.dry_run = True
     conflicts = wire.memory.Undo(request, timeout=10).conflicts
-    assert {found_conflict.memory_id for found_conflict in conflicts} == set(ids[:2])
-    assert {found_conflict.kind for found_conflict in conflicts} == {
-        ops.UNDO_CONFLICT_KIND_UNDONE_ALREADY
-    }
-    assert {found_conflict.revision for found_conflict in conflicts} == {back.revision}
+    assert {shown.memory_id for shown in conflicts} == set(ids[:2])
+    assert {shown.kind for shown in conflicts} == {ops.UNDO_CONFLICT_KIND_UNDONE_ALREADY}
+    assert {shown.revision for shown in conflicts} == {back.revision}
     # What the first Undo did can be taken back of the other memory alone.
     request = ops.UndoRequest(collection=collection, target_revision=back.revision)
     assert fails(wire.memory.Undo, request).details["conflict_count"] == "1"

@@ -256,6 +256,22 @@ def test_mapping_takes_names_given_and_computed_fields() -> None:
     assert computed(Wrong("a", 3)) == types_pb2.TypedKey(subject="a", attribute="3")
 
 
+def test_fields_computed_together_take_one_call() -> None:
+    @dataclass(frozen=True, slots=True)
+    class Word:
+        text: str
+
+    asked: list[Word] = []
+
+    def halves(word: Word) -> tuple[str, str]:
+        asked.append(word)
+        return word.text[:1], word.text[1:]
+
+    encode = encoder(Word, types_pb2.TypedKey, computed={("attribute", "subject"): halves})
+    assert encode(Word("abc")) == types_pb2.TypedKey(attribute="a", subject="bc")
+    assert asked == [Word("abc")]
+
+
 def test_field_of_the_contract_without_a_source_is_refused_when_built() -> None:
     @dataclass(frozen=True, slots=True)
     class Lone:

@@ -47,7 +47,7 @@ def test_ready_signs_of_life_and_stopping_are_sent(
         messages = heard(Notifier(), systemd, 2)
     assert messages == [b"READY=1", b"WATCHDOG=1", b"WATCHDOG=1", b"STOPPING=1"]
     # A child must not speak for the daemon.
-    assert not [text for text in NAMES if text in os.environ]
+    assert not [each_name for each_name in NAMES if each_name in os.environ]
 
 
 def test_signs_of_life_that_another_process_owes_are_not_sent(

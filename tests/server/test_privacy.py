@@ -50,7 +50,7 @@ class Scene:
 
     @property
     def hidden(self) -> tuple[str, ...]:
-        return tuple(self.ids[text] for text in ("born", "turned", "head", "waiting"))
+        return tuple(self.ids[name] for name in ("born", "turned", "head", "waiting"))
 
     def call(self, name: str, request: Message) -> list[Message]:
         """All messages of a call by ben; of a Watch up to the first heartbeat."""

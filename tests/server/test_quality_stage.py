@@ -297,7 +297,7 @@ def test_system_of_the_current_directory_is_found(
 ) -> None:
     (tmp_path / "my_system_of_stage.py").write_text("def make(embed):\n    return embed\n")
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "path", [text for text in sys.path if text])
+    monkeypatch.setattr(sys, "path", [folder for folder in sys.path if folder])
     assert load("my_system_of_stage:make")(by_letters) is by_letters
 
 

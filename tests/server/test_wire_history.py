@@ -16,7 +16,7 @@ from totonoe_core.base.errors import InvalidArgument
 from totonoe_core.domain import records
 from totonoe_core.domain.commands import Applied
 from totonoe_core.domain.filter import Filter
-from totonoe_core.domain.memories import Forget, Purge, Purged
+from totonoe_core.domain.memories import Checked, Forget, Purge, Purged
 from totonoe_core.domain.policy import Action, RetentionPolicy
 from totonoe_core.domain.queries import (
     AsOf,
@@ -234,7 +234,8 @@ def test_remember_and_check_carry_what_they_supersede():
 
 def test_forgotten_match_is_shown_whole():
     match = records.ForgottenMatch("mem_a", "3d ago", "te…", "was wrong", "ann", 7)
-    shown = answers.forgotten_match_to_wire(match)
+    report = records.GuardReport(None, records.Method.EXACT, 1.0, (), (), forgotten=match)
+    shown = sent(answers.checked_to_wire(Checked(False, report), revision=1)).forgotten
     assert unset(shown) == set()
     for item in fields(match):
         assert getattr(shown, item.name) == getattr(match, item.name)
@@ -242,7 +243,8 @@ def test_forgotten_match_is_shown_whole():
 
 def test_outdated_match_is_shown_whole():
     match = records.OutdatedMatch("mem_a", "3d ago", "port 1", "mem_b", "port 2")
-    shown = answers.outdated_to_wire(match)
+    report = records.GuardReport(None, records.Method.NONE, 0.9, (), (), outdated=match)
+    shown = sent(answers.checked_to_wire(Checked(False, report), revision=1)).outdated
     assert unset(shown) == set()
     for item in fields(match):
         assert getattr(shown, item.name) == getattr(match, item.name)

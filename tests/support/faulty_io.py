@@ -141,7 +141,7 @@ class Disk:
             return
         # What is in a directory goes with it, and is as much on disk as it was.
         self._pending.setdefault(str(Path(before).parent), []).append((before, after))
-        for folder in [text for text in self._pending if _below(text, before)]:
+        for folder in [path for path in self._pending if _below(path, before)]:
             changes = [_moved(item, before, after) for item in self._pending.pop(folder)]
             self._pending[_moved_path(folder, before, after)] = changes
 
@@ -205,7 +205,7 @@ def _moved_path(path: str, before: str, after: str) -> str:
 
 def _moved(change: Change, before: str, after: str) -> Change:
     if isinstance(change, tuple):
-        return tuple(_moved_path(text, before, after) for text in change)  # type: ignore[return-value]
+        return tuple(_moved_path(path, before, after) for path in change)  # type: ignore[return-value]
     return _moved_path(change, before, after)
 
 

@@ -71,14 +71,14 @@ class Model:
                 raise NotLinearizableError(f"told {item}, it is {found.get(item['id'])}: {event}")
         if "before" in event.answer and seen(event.answer["before"]) != state[event.asked["id"]]:
             raise NotLinearizableError(f"forgot something else: {event}")
-        self._before.append({text: state.get(text) for text in found})
-        for text in found:
-            before = self.in_force(text, state.get(text))
+        self._before.append({memory_id: state.get(memory_id) for memory_id in found})
+        for memory_id in found:
+            before = self.in_force(memory_id, state.get(memory_id))
             if event.call == "undo":
-                stack = self.in_force(text, self._before[event.asked["target"]][text])
+                stack = self.in_force(memory_id, self._before[event.asked["target"]][memory_id])
             else:
                 stack = (*before, revision)
-            self._in_force[text, revision] = stack
+            self._in_force[memory_id, revision] = stack
         self.states.append({**state, **found})
 
     def _changed(self, event: Event, state: State, revision: int) -> dict[str, Version] | None:
@@ -187,8 +187,8 @@ def undo_conflict(model: Model, target: int, state: State) -> bool:
     """
     left = model.states[target]
     return any(
-        model.in_force(text, state[text]) != model.in_force(text, left[text])
-        for text in model.touched(target)
+        model.in_force(memory_id, state[memory_id]) != model.in_force(memory_id, left[memory_id])
+        for memory_id in model.touched(target)
     ) or _loses(model, target, state)
 
 
@@ -196,7 +196,10 @@ def _loses(model: Model, target: int, state: State) -> bool:
     """Whether a memory would go that another one gave its place to, or came back to, since."""
     before = model.states[target - 1]
     touched = set(model.touched(target))
-    after = {text: before.get(text) or replace(state[text], status="forgotten") for text in touched}
+    after = {
+        memory_id: before.get(memory_id) or replace(state[memory_id], status="forgotten")
+        for memory_id in touched
+    }
     others = {key: version for key, version in state.items() if key not in touched}
     for key, version in after.items():
         comes_back = is_live(version) and not _says_the_same(state[key], version)
@@ -204,17 +207,17 @@ def _loses(model: Model, target: int, state: State) -> bool:
             after[key] = state[key]  # refused as a duplicate: it stays
     planned = {**state, **after}
     return any(
-        is_live(state[head(state, text)])
-        and planned[text].status != "superseded"
-        and not _says_the_same(state[text], planned[text])
+        is_live(state[head(state, memory_id)])
+        and planned[memory_id].status != "superseded"
+        and not _says_the_same(state[memory_id], planned[memory_id])
         and any(
             other in before
-            and version.by == text == state[other].by
+            and version.by == memory_id == state[other].by
             and version.status == "superseded"
             and model.in_force(other, state[other]) != model.in_force(other, before[other])
             for other, version in planned.items()
         )
-        for text in touched
+        for memory_id in touched
     )
 
 

@@ -337,7 +337,7 @@ class EngineMachine(RuleBasedStateMachine):
         """The same where a live memory says it: that one takes the place of the others."""
         before, kept = self.now, expected.duplicate
         hidden = before[kept].memory.fields.private
-        private = {text for text in before if before[text].memory.fields.private}
+        private = {memory_id for memory_id in before if before[memory_id].memory.fields.private}
         if hidden and not private.issuperset(replaced):
             self.refuses(command, errors.InvalidArgument)
             return

@@ -255,18 +255,18 @@ class CallingMachine(EngineMachine):
             late = replace(command, expected_revisions=((going[0], 10**6),))
             self.refuses(late, errors.StaleRevision)
         pairs = {
-            frozenset([(text, target, type_), other_way((text, target, type_))])
-            for text in going
-            for target, type_, *_ in before[text].links
+            frozenset([(memory_id, target, type_), other_way((memory_id, target, type_))])
+            for memory_id in going
+            for target, type_, *_ in before[memory_id].links
             if before[target].may_be_seen_by(agent)
         }
         found = self.apply(command, changes=bool(going))
         assert [memory.id for memory in found.memories] == going
         assert set(found.missing_ids) == set(ids) - set(going)
         assert found.unlinked_count == len(pairs)
-        for text in going:
-            assert self.now[text].dead
-            assert not self.now[text].links
+        for memory_id in going:
+            assert self.now[memory_id].dead
+            assert not self.now[memory_id].links
         self.check_untouched(before, set(going), set(going))
 
     @thrown(

@@ -308,8 +308,8 @@ class OrderingMachine(PairingMachine):
         answer = self.by_rule(Tidy(agent), set(gone), in_part=True)
         if answer is None:
             return
-        taken = self.oldest(before[text].memory for text in gone)
-        gone = {text: "" for text in gone if text in taken}
+        taken = self.oldest(before[memory_id].memory for memory_id in gone)
+        gone = {memory_id: "" for memory_id in gone if memory_id in taken}
         kept_ids = {kept for key, kept in kept_by.items() if key in taken}
         clusters = answer.results[0].clusters
         assert {memory_id for each in clusters for memory_id in each.closed_ids} == set(gone)
@@ -400,8 +400,8 @@ class OrderingMachine(PairingMachine):
     @invariant()
     def no_rule_takes_what_is_protected(self) -> None:
         if self.done[-1].kind in BY_RULE:
-            for text in self.taken_out(self.revision):
-                assert not protected(self.past[-2][text].memory.fields)
+            for memory_id in self.taken_out(self.revision):
+                assert not protected(self.past[-2][memory_id].memory.fields)
 
     @invariant()
     def what_a_rule_takes_is_said_by_another(self) -> None:

@@ -93,7 +93,7 @@ class PairingMachine(ReversingMachine):
         """Whether a pair was dismissed with the texts that it has now."""
         held = self.past_dismissals[-1].get(two)
         return held is not None and held[0] == {
-            text: self.now[text].memory.content_hash for text in two
+            memory_id: self.now[memory_id].memory.content_hash for memory_id in two
         }
 
     def found_by_recall(self, query: RecallQuery, ids: list[str]) -> None:
@@ -178,7 +178,7 @@ class PairingMachine(ReversingMachine):
         assert len(made) == len(changed)
         assert {type_ for _, _, type_ in made} <= {LinkType.LIKELY_SAME}
         seen = {key for key, each in before.items() if each.may_be_seen_by(agent)}
-        assert found.link_count == sum({text, two} <= seen for text, two, _ in made) // 2
+        assert found.link_count == sum({memory_id, two} <= seen for memory_id, two, _ in made) // 2
         assert found.left_count == 0
         self.check_untouched(before, set(), set(before))
 
@@ -211,11 +211,15 @@ class PairingMachine(ReversingMachine):
         used, self.events = self.events[:events_max], self.events[events_max:]
         gained: Counter[Two] = Counter()
         for event in used:
-            live = [text for text in event[:NAMED_HITS] if text in self.now and self.now[text].live]
+            live = [
+                memory_id
+                for memory_id in event[:NAMED_HITS]
+                if memory_id in self.now and self.now[memory_id].live
+            ]
             gained.update(
                 frozenset(two)
                 for two in combinations(live, 2)
-                if self.known_to_the_same(*(self.now[text].memory for text in two))
+                if self.known_to_the_same(*(self.now[memory_id].memory for memory_id in two))
             )
         self.recalled_together += gained
         links = pairs_of(self.now)
@@ -237,7 +241,9 @@ class PairingMachine(ReversingMachine):
         )
         changed = links.items() - pairs_of(before).items()
         # The revision of an operation that changed nothing that the caller sees is not named.
-        assert bool(found.revision) is any({text, two} <= seen for (text, two, _), _ in changed)
+        assert bool(found.revision) is any(
+            {memory_id, two} <= seen for (memory_id, two, _), _ in changed
+        )
         if changed:
             self.revision += 1
             self.keep(ReplayEvents(agent, events_max))

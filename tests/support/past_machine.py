@@ -80,11 +80,11 @@ class PastMachine(CallingMachine):
             and seen.may_be_seen_by(agent)
         }
         return {
-            text: Seen(
-                self.told(then[text].memory, then, agent),
-                frozenset(link for link in then[text].links if link[0] in visible),
+            memory_id: Seen(
+                self.told(then[memory_id].memory, then, agent),
+                frozenset(link for link in then[memory_id].links if link[0] in visible),
             )
-            for text in sorted(visible)
+            for memory_id in sorted(visible)
         }
 
     def told(self, memory: Memory, then: State, agent: str) -> Memory:

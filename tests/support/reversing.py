@@ -204,7 +204,12 @@ class ReversingMachine(PastMachine):
         ends = {end for pair in done.pairs for end in pair[:2]}
         ends |= {end for two in done.dismissed for end in two}
         states = self.past[revision - 1], self.past[revision], self.now, self.purged
-        seen = [state[text] for text in {*done.rows, *ends} for state in states if text in state]
+        seen = [
+            state[memory_id]
+            for memory_id in {*done.rows, *ends}
+            for state in states
+            if memory_id in state
+        ]
         episode = self.episodes.get(done.episode) or self.gone_episodes.get(done.episode)
         hidden = episode is not None and episode.private and episode.agent_id != agent
         return hidden or not all(state.may_be_seen_by(agent) for state in seen)
@@ -257,13 +262,15 @@ class ReversingMachine(PastMachine):
             else:
                 coming[str(key)] = replace(now[str(key)].memory, status=Status.FORGOTTEN)
         repeated: set[str] = set()
-        for text in sorted(coming):
-            refused = self.refusal(text, coming[text], coming, agent, force, revision)
+        for memory_id in sorted(coming):
+            refused = self.refusal(memory_id, coming[memory_id], coming, agent, force, revision)
             found |= refused
-            told |= {text} if refused else set()
-            repeated |= {text} if "duplicate" in refused else set()
+            told |= {memory_id} if refused else set()
+            repeated |= {memory_id} if "duplicate" in refused else set()
         left = {key: after for key, after in coming.items() if key not in told}
-        losing = {text: self.losing(text, left, repeated, agent, revision) for text in left}
+        losing = {
+            memory_id: self.losing(memory_id, left, repeated, agent, revision) for memory_id in left
+        }
         kept = {key for key, kind in losing.items() if kind == "last_copy"}
         found |= {kind for kind in losing.values() if kind}
         told |= {key for key, kind in losing.items() if kind}
@@ -498,7 +505,9 @@ class ReversingMachine(PastMachine):
             assert after == replace(wanted, revision=self.revision, updated_us=after.updated_us)
         old, new = pairs_of(was), pairs_of(self.now)
         for pair in undone.pairs & ready:
-            if not any(text not in self.now or self.now[text].dead for text in pair[:2]):
+            if not any(
+                memory_id not in self.now or self.now[memory_id].dead for memory_id in pair[:2]
+            ):
                 assert new.get(pair) == old.get(pair)
         ends = {end for pair in undone.pairs for end in pair[:2]}
         dying = {row for row in rows if self.now[row].dead}
@@ -513,9 +522,9 @@ class ReversingMachine(PastMachine):
             found = self.applied(command).results[0]
         except (errors.NotFound, errors.UndoRefused):
             return
-        for text in hidden:
-            after = replace(self.now[text].memory, revision=0, updated_us=0)
-            same = replace(before[text].memory, revision=0, updated_us=0)
+        for memory_id in hidden:
+            after = replace(self.now[memory_id].memory, revision=0, updated_us=0)
+            same = replace(before[memory_id].memory, revision=0, updated_us=0)
             if after.superseded_by != same.superseded_by:
                 same = replace(same, superseded_by=after.superseded_by)
             assert after == same
@@ -553,7 +562,7 @@ class ReversingMachine(PastMachine):
         before = self.now
         found = self.apply(command, changes=bool(going))
         assert found.purged_ids == going
-        self.purged |= {text: before[text] for text in going}
+        self.purged |= {memory_id: before[memory_id] for memory_id in going}
         assert not self.now.keys() & set(going)
         if going:
             # What was answered then no longer quotes it.

@@ -172,8 +172,7 @@ class _Store(BaseStore):
         asked = list(ops)
         for op in asked:
             if not isinstance(op, GetOp | SearchOp | PutOp | ListNamespacesOp):
-                # As `InMemoryStore` does.
-                raise ValueError(f"Unknown operation type: {type(op)}")  # noqa: TRY004
+                raise ValueError(f"Unknown operation type: {type(op)}")  # noqa: TRY004 - so `InMemoryStore`
             validate_op_namespace(op)
         results: list[Result] = [None] * len(asked)
         gets = [(at, op) for at, op in enumerate(asked) if isinstance(op, GetOp)]

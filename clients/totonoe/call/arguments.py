@@ -76,7 +76,7 @@ def checked(method: F) -> F:
             check(args, kwargs)
             return method(self, *args, **kwargs)
 
-    return run  # type: ignore[return-value]
+    return run  # type: ignore[return-value]  # `run` has the signature of `method`
 
 
 def fits(value: Any, annotation: Any, name: str = "") -> None:

@@ -274,6 +274,7 @@ def _record_count(operation: str, request: Message | None, answer: Message) -> i
 
 def _contents(request: Message | None, answer: Message) -> dict[str, str]:
     """The texts of a request and its answer, for those who asked for them."""
+    # An answer with a field of that name has the attribute, which its type does not show.
     found: dict[str, str] = {}
     if "hits" in answer.DESCRIPTOR.fields_by_name:
         found["gen_ai.memory.query.text"] = getattr(request, "text", "")

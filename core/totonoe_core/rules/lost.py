@@ -66,7 +66,7 @@ class _LostStretch(NamedTuple):
 
 
 class _MergedText:
-    """What a merged text says, as a language reads it."""
+    """The details and words of a merged text, as a language reads it."""
 
     def __init__(self, text: str, language: str) -> None:
         self.folded = text.casefold()

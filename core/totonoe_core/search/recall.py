@@ -171,7 +171,7 @@ def candidates(
 
 @dataclass(frozen=True, slots=True)
 class _QueryParts:
-    """What slots are compared with: `None` in place of what an arm that did not run has.
+    """Parts of a query that slots are compared with; `None` for those of an arm that did not run.
 
     Attributes
     ----------

@@ -411,7 +411,7 @@ class Call:
             self._admitted.add(place.collection)
 
     def _bound(self) -> tuple[str, ...]:
-        """What a page token of this call is for: no other call, identity or agent."""
+        """Return what binds a page token to this call, identity and agent."""
         identity = None if self.caller is None else self.caller.identity
         who = ("", "") if identity is None else (identity.name, str(identity.created_us))
         return self.rule.path, *who, self._agent_id

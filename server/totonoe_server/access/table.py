@@ -82,7 +82,7 @@ class Rule:
 
     @property
     def adds(self) -> bool:
-        """Whether it may add memories, so that quotas of them hold."""
+        """True if the call may add memories, so that their quotas hold."""
         return self.verb == "remember" or self.streams_in
 
     def places(self, request: Any) -> Iterator[Place]:

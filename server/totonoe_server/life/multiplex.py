@@ -62,7 +62,7 @@ class ItemContext:
         return self._stream.peer
 
     def invocation_metadata(self) -> tuple[tuple[str, Any], ...]:
-        """Those of the stream, and those that the item has for itself."""
+        """Return the metadata of the stream, and the item's own."""
         own: tuple[tuple[str, Any], ...] = ()
         if self._item.traceparent:
             own = ((TRACEPARENT, self._item.traceparent),)

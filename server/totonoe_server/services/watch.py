@@ -202,7 +202,7 @@ class _Stream:
 
 
 class _EncodedChanges(NamedTuple):
-    """What was read, as messages with the revision that each brings the watcher to."""
+    """Changes as messages, each with the revision that it brings the watcher to."""
 
     revision: int
     short: list[tuple[bytes, int]]

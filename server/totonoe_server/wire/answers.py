@@ -6,8 +6,6 @@ Recall is called most, and its answer is the largest: it is filled in place, by 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
-from typing import Any
 
 from totonoe.v1 import memory_service_pb2, types_pb2
 from totonoe_core.base import limits
@@ -55,30 +53,21 @@ layer_to_wire = encoder(LayerReport, types_pb2.LayerReport)
 outdated_to_wire = encoder(OutdatedMatch, types_pb2.OutdatedMatch)
 forgotten_match_to_wire = encoder(ForgottenMatch, types_pb2.ForgottenMatch)
 
-
 _OF_GUARD = {field.name: f"guard.{field.name}" for field in dataclasses.fields(GuardReport)}
-
-
-def _advised(advise: Callable[[Any], advice.Advice]) -> dict[str, Callable[[Any], str]]:
-    """Return what fills the two texts of advice of an answer."""
-    return {
-        "advice": lambda result: advise(result).advice,
-        "scaffold": lambda result: advise(result).scaffold,
-    }
-
+_ADVICE = advice.Advice._fields
 
 remembered_to_wire = answer(
     Remembered,
     memory_service_pb2.RememberResponse,
     names=_OF_GUARD,
-    computed=_advised(advice.after_remember),
+    computed={_ADVICE: advice.after_remember},
 )
 checked_to_wire = encoder(
     Checked,
     memory_service_pb2.CheckResponse,
     names=_OF_GUARD,
     given=("revision",),
-    computed=_advised(advice.after_check),
+    computed={_ADVICE: advice.after_check},
 )
 updated_to_wire = answer(
     Updated,
@@ -89,7 +78,7 @@ updated_to_wire = answer(
         "question": "guard.question",
         "nearest": "guard.nearest",
     },
-    computed=_advised(advice.after_update),
+    computed={_ADVICE: advice.after_update},
 )
 linked_to_wire = answer(Linked, memory_service_pb2.LinkResponse)
 unlinked_to_wire = answer(Unlinked, memory_service_pb2.UnlinkResponse)

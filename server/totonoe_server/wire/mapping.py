@@ -94,7 +94,7 @@ def encoder(
     names: Mapping[str, str] = NO_NAMES,
     given: Collection[str] = (),
     without: Collection[str] = (),
-    computed: Mapping[str, Callable[[S], Any]] | None = None,
+    computed: Mapping[str | tuple[str, ...], Callable[[S], Any]] | None = None,
 ) -> Encoder[S, M]:
     """Build the function that makes a message of a dataclass.
 
@@ -108,30 +108,35 @@ def encoder(
     without : collection of str
         Fields that stay empty.
     computed : mapping
-        Field of the contract -> function of the dataclass that returns its value.
+        Field of the contract -> function of the dataclass that returns its value. Several fields
+        in a tuple -> one that returns their values in that order.
 
     Raises
     ------
     MappingError
         A field of the contract has no source, or one that does not fit its type.
     """
-    computed = computed or {}
+    functions = {
+        (fields,) if isinstance(fields, str) else fields: function
+        for fields, function in (computed or {}).items()
+    }
+    made = {name for fields in functions for name in fields}
     if (source, target) in ENCODERS and not (names or given or without or computed):
         # A mapping that holds the pair was built first.
         return ENCODERS[source, target]
     scope: dict[str, Any] = {"Target": target, "time_to_wire": scalars.time_to_wire}
     scope["struct_to_wire"] = scalars.struct_to_wire
     known = target.DESCRIPTOR.fields_by_name
-    _check_known({*names, *given, *without, *computed} - {*known}, source, target)
+    _check_known({*names, *given, *without, *made} - {*known}, source, target)
     lines = [f"{name}={name}" for name in given]
     for name, field in known.items():
-        if name in given or name in without:
-            continue
-        if name in computed:
-            scope[f"computed_{name}"] = computed[name]
-            lines.append(f"{name}=computed_{name}(value)")
-        else:
+        if name not in made and name not in given and name not in without:
             lines.append(f"{name}={_encoded(source, field, names.get(name, ''), scope)}")
+    for fields, function in functions.items():
+        call = f"computed_{fields[0]}"
+        scope[call] = function
+        together = f"**dict(zip({fields!r}, {call}(value)))"
+        lines.append(together if len(fields) > 1 else f"{fields[0]}={call}(value)")
     keywords = "".join(f", {name}" for name in given)
     text = f"def encode(value, /{', *' if given else ''}{keywords}):\n"
     text += f"    return Target({', '.join(lines)})\n"

@@ -47,7 +47,7 @@ def keys_of(link: Link) -> set[str]:
 
 @dataclass(frozen=True, slots=True)
 class _GuardNote:
-    """What the guard said of a statement and another memory, in the words of a Note."""
+    """The guard's finding about a statement and another memory, in the words of a Note."""
 
     verb: str
     memory_id: str

@@ -105,6 +105,7 @@ def read_rows(raw: IO[bytes], options: Options) -> Iterator[Row | BadRow | None]
 def unpacked(raw: IO[bytes]) -> IO[bytes]:
     """Return the unpacked file; it has `peek` too."""
     packed = getattr(raw, "peek")(2)[:2] == _GZIP_MAGIC  # noqa: B009 - IO does not declare it
+    # `GzipFile` is an `IO[bytes]` in all but its declaration.
     return gzip.GzipFile(fileobj=raw) if packed else raw  # type: ignore[return-value]
 
 

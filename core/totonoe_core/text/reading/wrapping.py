@@ -142,7 +142,7 @@ class _Wrappers:
 
 @kept(_SPANS_KEPT_CHARS)
 def inner(text: str, language: str) -> tuple[int, int]:
-    """Where the statement of a text is, without what is only wrapped around it.
+    """Return the span of the statement in a text, without the words wrapped around it.
 
     Parameters
     ----------

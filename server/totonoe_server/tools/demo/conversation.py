@@ -62,7 +62,7 @@ class Conversation:
 
     @property
     def labelled(self) -> bool:
-        """Whether it says which lines repeat or merely resemble others."""
+        """True if the conversation says which lines repeat or merely resemble others."""
         return any(line.dup_of or line.differs_from for line in self.lines)
 
 

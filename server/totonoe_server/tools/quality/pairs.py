@@ -28,7 +28,7 @@ GUARDS: dict[str, GuardPolicy] = {
 
 
 @dataclass(frozen=True, slots=True)
-class JudgedPair:
+class GuardedPair:
     """A labelled pair and what the guard says of it; `beside`: which of GUARDS refuse it.
 
     `likely` is true if the second text would be saved, and asked about; `shown` if it would be
@@ -57,7 +57,7 @@ class JudgedPair:
 
 def judge(
     pair: BenchmarkPair, vectors: NDArray[np.float32], policy: GuardPolicy, model: ModelIdentity
-) -> JudgedPair:
+) -> GuardedPair:
     """One pair as `Engine.compare` judges it, for any policy.
 
     Parameters
@@ -70,7 +70,7 @@ def judge(
     texts = read_pair(pair.a, pair.b, vectors, model)
     method = texts.refused_by(policy)
     likely = method is Method.NONE and policy.is_likely(texts.compared.judgement)
-    return JudgedPair(
+    return GuardedPair(
         pair=pair,
         method=method,
         likely=likely,
@@ -86,7 +86,7 @@ def judge(
 
 def judge_all(
     pairs: Sequence[BenchmarkPair], policy: GuardPolicy, rig: Rig, advance: Advance
-) -> list[JudgedPair]:
+) -> list[GuardedPair]:
     """Pairs that have a label. `advance` is told each text that has its vector."""
     labelled = [pair for pair in pairs if pair.label is not None]
     advance(2 * (len(pairs) - len(labelled)))
@@ -112,7 +112,7 @@ def measure(
     return found
 
 
-def figures(judged: Sequence[JudgedPair]) -> dict[str, Any]:
+def figures(judged: Sequence[GuardedPair]) -> dict[str, Any]:
     """The same figures for any group of pairs."""
     same = np.array([pair.pair.label == 1 for pair in judged], np.bool_)
     n_same = int(np.count_nonzero(same))
@@ -151,7 +151,7 @@ def _rates(refused: Iterable[bool], same: NDArray[np.bool_]) -> dict[str, float 
     }
 
 
-def _bands(judged: Sequence[JudgedPair], same: NDArray[np.bool_]) -> dict[str, Any]:
+def _bands(judged: Sequence[GuardedPair], same: NDArray[np.bool_]) -> dict[str, Any]:
     """Shares of the same, and of the different pairs, in each band; and with a hard difference."""
     bands = {
         "certain": np.array([pair.refused for pair in judged], np.bool_),
@@ -169,8 +169,8 @@ def _bands(judged: Sequence[JudgedPair], same: NDArray[np.bool_]) -> dict[str, A
     }
 
 
-def _by(judged: Sequence[JudgedPair], key: Callable[[JudgedPair], str]) -> dict[str, Any]:
-    groups: dict[str, list[JudgedPair]] = {}
+def _by(judged: Sequence[GuardedPair], key: Callable[[GuardedPair], str]) -> dict[str, Any]:
+    groups: dict[str, list[GuardedPair]] = {}
     for pair in judged:
         groups.setdefault(key(pair), []).append(pair)
     return {name: figures(groups[name]) for name in sorted(groups)}

@@ -45,7 +45,7 @@ class JudgedItem:
 
     @property
     def refused(self) -> bool:
-        """Whether it was not saved."""
+        """True if the item was not saved."""
         return bool(self.named)
 
 
